@@ -61,9 +61,10 @@ def measure(options):
     for program in programs():
         if options.only and program.name not in options.only:
             continue
-        checked = check(program)
-        left = invalidations(program, checked)
+        left = None
         for turn in range(options.runs):
+            checked = check(program)
+            left = left or invalidations(program, checked)
             order = (program.before, program.after) if turn % 2 == 0 else (program.after, program.before)
             used = {id(argv): usage.run([], argv, TIMEOUT_S, stdout=subprocess.DEVNULL) for argv in order}
             before, after = used[id(program.before)], used[id(program.after)]
@@ -72,7 +73,7 @@ def measure(options):
 
 
 def check(program):
-    """What the first run says of the worst finding's remedy."""
+    """What a run says of the worst finding's remedy."""
     shared = carom.share("remedies", program.before, ["--check-remedy"], timeout_s=TIMEOUT_S, engine="translate")
     worst = shared.share["findings"][0] if shared.share["findings"] else {}
     found = (worst.get("remedy") or {}).get("check") or {}
@@ -108,10 +109,10 @@ def run(words):
 
 
 def gains(group):
-    """(modelled, measured): parts of the program's CPU time, or None for the first where nothing was modelled."""
+    """(modelled, measured): parts of the program's CPU time, or None for the first where a turn modelled nothing."""
     before, after = (stats.median(row[f"{side}_cpu_s"] for row in group) for side in ("before", "after"))
-    row = group[0]
-    return row["worth_s"] / row["cpu_s"] if row["worth_s"] and row["cpu_s"] else None, 1 - after / before
+    modelled = [row["worth_s"] / row["cpu_s"] if row["worth_s"] and row["cpu_s"] else None for row in group]
+    return None if None in modelled else stats.median(modelled), 1 - after / before
 
 
 def summarise(rows):
@@ -124,7 +125,8 @@ def summarise(rows):
         if row["predicted_left"] is not None:
             # Parts of what there was: of a handful that remain, one more is nothing.
             off.append(abs(row["predicted_left"] - row["really_left"]) / max(row["invalidations"], 1))
-        table.append([name, row["outcome"], row["changes"], percent(modelled), percent(measured), row["transfer_ns"], row["invalidations"],
+        transfers = [each["transfer_ns"] for each in group if each["transfer_ns"]]
+        table.append([name, row["outcome"], row["changes"], percent(modelled), percent(measured), span(transfers), row["invalidations"],
                       row["predicted_left"], row["really_left"]])
     heads = ["program", "outcome", "changes", "modelled gain", "measured gain", "ns for a transfer", "invalidations", "left, predicted",
              "left, really"]
@@ -137,6 +139,10 @@ def summarise(rows):
         Criterion(f"invalidations that remain are within {100 * OFF_WANTED:.0f}% of what there was", f"{100 * worst:.2f}% at worst",
                   worst <= OFF_WANTED),
     ])
+
+
+def span(values):
+    return f"{min(values):.0f} to {max(values):.0f}" if values else "-"
 
 
 def percent(part):
