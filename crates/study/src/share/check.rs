@@ -62,12 +62,12 @@ impl Simulated {
     /// Seconds of CPU time that the transfers which go away take; `None` where the time of one was not measured.
     pub fn worth_s(&self) -> Option<f64> {
         let worth = self.before.saturating_sub(self.after) as f64 * self.transfer_ns? / 1e9;
-        Some(self.waiting.map_or(worth, |waiting| worth.min(waiting.most_s())))
+        Some(self.waiting.map_or(worth, |waiting| worth.min(waiting.in_turn_s())))
     }
 
     /// Whether the transfers are too many for threads that wait for each.
-    pub fn is_bounded(&self) -> bool {
-        self.waiting.is_some_and(|waiting| self.worth_s() == Some(waiting.most_s()))
+    pub fn is_waiting_in_turn(&self) -> bool {
+        self.waiting.is_some_and(|waiting| self.worth_s() == Some(waiting.in_turn_s()))
     }
 }
 
@@ -84,8 +84,9 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Seconds of CPU time: all but one of the threads wait all the time.
-    pub fn most_s(self) -> f64 {
+    /// Seconds of CPU time: all but one of the threads wait all the time. No bound: while a line is on its way, nobody may have it, and
+    /// what a processor has in hand otherwise hides the way of a line.
+    pub fn in_turn_s(self) -> f64 {
         self.cpu_s * (1.0 - 1.0 / self.threads.max(1) as f64)
     }
 }

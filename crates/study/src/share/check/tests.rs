@@ -181,8 +181,8 @@ fn threads_wait_no_longer_than_others_use_the_line() {
     };
     let (some, too_many) = (simulated(900_000), simulated(10_000_000));
     assert_eq!(some.waiting, Some(Waiting { cpu_s: 0.1, threads: 2 }));
-    assert_eq!((some.worth_s(), some.is_bounded()), (Some(0.045), false));
-    assert_eq!((too_many.worth_s(), too_many.is_bounded()), (Some(0.05), true));
+    assert_eq!((some.worth_s(), some.is_waiting_in_turn()), (Some(0.045), false));
+    assert_eq!((too_many.worth_s(), too_many.is_waiting_in_turn()), (Some(0.05), true));
 }
 
 #[test]

@@ -53,9 +53,9 @@ fn worth(found: &Simulated) -> String {
         (format!("of {all} of CPU time that as many accesses took when recorded"), waiting.threads)
     });
     match of {
-        Some((of, threads)) if found.is_bounded() => format!(
-            "At {ns} ns for each, as measured here, that is more than {threads} threads can wait for each other: it is worth {seconds} at \
-             most, {of}."
+        Some((of, threads)) if found.is_waiting_in_turn() => format!(
+            "At {ns} ns for each, as measured here, that is more than {threads} threads lose that wait in turn: it is worth about \
+             {seconds}, {of}."
         ),
         Some((of, _)) => format!("At {ns} ns for each, as measured here, that is worth {seconds}, {of}."),
         None => format!("At {ns} ns for each, as measured here, that is worth {seconds}."),

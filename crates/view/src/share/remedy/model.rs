@@ -65,7 +65,8 @@ pub struct SimulatedRemedy {
     pub transfers_after: u64,
     /// Nanoseconds that a line takes from one core to another, as measured on the machine of the run; null where it was not.
     pub transfer_ns: Option<Real>,
-    /// Seconds of CPU time that the transfers which go away take, but at most as long as threads can wait for each other.
+    /// Seconds of CPU time that the transfers which go away take; what threads lose that wait for each other in turn, where that is less. An estimate,
+    /// no bound.
     pub worth_s: Option<Real>,
     /// Seconds of CPU time that as many accesses took in the recorded run; null where that is not known.
     pub cpu_s: Option<Real>,
