@@ -72,17 +72,24 @@ impl HandlerStack {
         OwnSignals::new(self.0.as_ptr().addr() as u64, BYTES as u64)
     }
 
-    /// Makes it the calling thread's alternate stack, in place of the program's.
+    /// Makes it the alternate stack of the calling thread, which begins, in place of the program's.
     pub fn lend(self, signals: &OwnSignals) {
+        signals.set_hidden(0);
+        signals.set_stack(Stack::NONE);
+        self.lend_again(signals);
+    }
+
+    /// The same where it was taken back meanwhile.
+    pub fn lend_again(self, signals: &OwnSignals) {
         let ours = libc::stack_t { ss_sp: self.0.as_ptr().cast(), ss_flags: 0, ss_size: BYTES };
         // SAFETY: all zeroes is a valid `stack_t`.
         let mut before: libc::stack_t = unsafe { std::mem::zeroed() };
         // Where the thread runs on the program's, that stays.
         // SAFETY: the memory is this thread's for good, and only handlers use it.
         let lent = unsafe { signal::alternate_stack(&raw const ours, &raw mut before) };
-        signals.set_hidden(0);
-        signals.set_stack(Stack::NONE);
-        if lent.is_ok() && before.ss_flags & libc::SS_DISABLE == 0 {
+        // A change of the program's own has lent it already, and is noted.
+        let is_ours = before.ss_sp == ours.ss_sp;
+        if lent.is_ok() && before.ss_flags & libc::SS_DISABLE == 0 && !is_ours {
             let flags = before.ss_flags as u32;
             let low = before.ss_sp.expose_provenance() as u64;
             signals.set_stack(Stack { flags, ..Stack::new(low, before.ss_size as u64) });

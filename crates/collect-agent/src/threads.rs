@@ -173,7 +173,11 @@ fn start_sampling(
 
 /// Makes the calling thread one that runs in the code cache. False where it cannot.
 pub fn translate() -> bool {
-    let slot = registry::current().and_then(|thread| thread.visit(|state| state.slot));
+    let thread = registry::current();
+    if let Some(thread) = thread {
+        thread.handler_stack().lend_again(thread.signals());
+    }
+    let slot = thread.and_then(|thread| thread.visit(|state| state.slot));
     let translates = slot.is_some_and(|slot| translated::life::begin_thread(&slot));
     if translates {
         detect();

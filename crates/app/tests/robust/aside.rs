@@ -88,7 +88,9 @@ fn a_filter_that_allows_what_carom_needs_changes_nothing() {
     for how in ["most", "none"] {
         let report = counted("filters.c", &[how]);
         assert!(!report.warns("aside-seccomp"), "{how}");
-        assert!(coverage(&report) > 0.9, "{how}: {}", coverage(&report));
+        // By the books: their witness looks three times in so short a program, once in a while before it begins.
+        let books = report.0["count"]["coverage"]["books"].as_f64().expect("coverage");
+        assert!(books > 0.9, "{how}: {books}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Handlers, masks and alternate stacks.
 
-use crate::support::{DENSE, compile, keeps, same, same_with};
+use std::process::Command;
+
+use crate::support::{DENSE, Recorded, compare, compile, keeps, run, same, same_with};
 
 const SIGTRAP: i32 = 5;
 
@@ -42,6 +44,21 @@ fn its_own_profiling_timer_ticks() {
 #[test]
 fn alternate_stacks_are_its_own_however_small() {
     keeps("alt_stack.c", &[]);
+}
+
+/// A runtime that begins without the C library's start-up code sees no stack of ours. (Under `burst` it would: the kernel has it.)
+#[test]
+fn a_thread_that_never_begins_in_the_cache_sees_its_own_alternate_stack() {
+    let program = compile("robust/own_start.c", &["-nostartfiles"]);
+    let alone = run(&mut Command::new(&program));
+    assert_eq!(alone.code(), Some(0), "{}", alone.complaint());
+    let commands: [(&str, &[&str]); 3] =
+        [("count", &[]), ("share", &["--engine", "translate"]), ("reuse", &[])];
+    for (command, options) in commands {
+        let mut recorded = Recorded::by(command, options, &program, &[]);
+        let observed = recorded.run();
+        compare(&recorded.command, &alone, &observed);
+    }
 }
 
 #[test]

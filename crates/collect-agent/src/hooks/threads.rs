@@ -17,6 +17,7 @@ use crate::{
     session::{self, Session},
     thread::Thread,
     threads::{self, Vacancy},
+    translated,
 };
 
 type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -162,8 +163,14 @@ extern "C" fn unpack_and_begin(start: *mut c_void, translate: &mut u64) -> Start
 }
 
 /// Begins sampling the main thread.
+///
+/// Until its `main` begins, which runs in the cache, it asks the kernel for its alternate stack. What it sees must be its own: a
+/// runtime that has no `main` takes what is there for the one that its signals arrive on (Go, `minitSignalStack`).
 pub fn begin_main(session: &'static Session) {
     begin_on_handler_stack(session, session.next_serial(), true, Extent::Unknown, Vacancy::find);
+    if let Some(thread) = registry::current().filter(|_| translated::is_on()) {
+        thread.handler_stack().take_back(thread.signals());
+    }
 }
 
 /// Begins sampling the only thread of a forked child, whose stack in the parent was `stack`. `before`: its state there,
