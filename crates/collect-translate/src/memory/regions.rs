@@ -1,6 +1,6 @@
 //! Which of the program's memory is code that may be translated.
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 use super::{Mapping, MappingKind, MemoryError, maps};
 
@@ -43,7 +43,7 @@ impl Regions {
             self.constants.clear();
         })?;
         let in_flight = self.in_flight.iter().map(|(range, _)| range);
-        let left_out: Vec<Range<u64>> = self.excluded.iter().chain(in_flight).cloned().collect();
+        let left_out = sorted(self.excluded.iter().chain(in_flight).cloned().collect());
         let before = std::mem::replace(&mut self.code, translatable(&mappings, &left_out));
         let files = mappings.iter().filter(|mapping| mapping.kind == MappingKind::File && !mapping.shared);
         self.files = files.clone().map(Mapping::range).collect();
@@ -144,17 +144,32 @@ fn is_code(mapping: &Mapping) -> bool {
         && matches!(mapping.kind, MappingKind::File | MappingKind::Vdso)
 }
 
-/// The range without some others.
-fn without(range: Range<u64>, holes: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut left = vec![range];
-    for hole in holes {
-        left = left
-            .into_iter()
-            .flat_map(|range| [range.start..range.end.min(hole.start), range.start.max(hole.end)..range.end])
-            .filter(|range| range.start < range.end)
-            .collect();
-    }
-    left
+/// The parts of a range that are in none of `holes`, which are sorted and disjoint.
+///
+/// A program with hundreds of libraries has as many regions, and each new library asks for all of them: no hole is looked at that
+/// is not in the range, and nothing is allocated.
+fn without(range: Range<u64>, holes: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> {
+    let first = holes.partition_point(|hole| hole.end <= range.start);
+    let inside = holes.iter().skip(first).take_while(move |hole| hole.start < range.end).cloned();
+    let parts = inside.chain(iter::once(range.end..range.end)).scan(range.start, |at, hole| {
+        let part = *at..hole.start;
+        *at = hole.end;
+        Some(part)
+    });
+    parts.filter(|part| part.start < part.end)
+}
+
+/// The same places as sorted and disjoint ranges.
+fn sorted(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|later, range| {
+        let overlap = later.start <= range.end;
+        if overlap {
+            range.end = range.end.max(later.end);
+        }
+        overlap
+    });
+    ranges
 }
 
 #[cfg(test)]
@@ -164,7 +179,7 @@ mod tests {
     use super::{super::testing::forked, *};
 
     fn regions(text: &str, excluded: &[Range<u64>]) -> Vec<Range<u64>> {
-        translatable(&maps::parse(text.as_bytes()), excluded)
+        translatable(&maps::parse(text.as_bytes()), &sorted(excluded.to_vec()))
     }
 
     #[test]
