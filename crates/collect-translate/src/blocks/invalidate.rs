@@ -105,7 +105,9 @@ impl Cache {
             let before = dead.partition_point(|range| range.start <= address);
             before.checked_sub(1).and_then(|last| dead.get(last)).is_some_and(|range| address < range.end)
         };
-        let gone = self.translations.forget(is_dead);
+        let mut gone = self.translations.forget(is_dead);
+        // Jumps and landings lead there by the name of what the program calls.
+        gone.extend(self.source.led_on_to(&gone));
         self.switches.forget(is_dead);
         let unwatched = self.translations.forget_watching(is_dead);
         self.aim_switches(unwatched);

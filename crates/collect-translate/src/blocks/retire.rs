@@ -37,3 +37,60 @@ impl Cache {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::arch::naked_asm;
+
+    use super::*;
+    use crate::probes::mode::Mode;
+
+    #[unsafe(naked)]
+    extern "C" fn called() {
+        naked_asm!("ret")
+    }
+
+    #[unsafe(naked)]
+    extern "C" fn instead() {
+        naked_asm!("nop", "ret")
+    }
+
+    #[unsafe(naked)]
+    extern "C" fn calls() {
+        naked_asm!("sub rsp, 8", "call {}", "add rsp, 8", "ret", sym called)
+    }
+
+    /// How many jumps of the fragment that begins at `from` lead to `to`.
+    fn jumps(from: u64, to: u64) -> usize {
+        const BYTES: u64 = 64;
+        let leads = |at: u64| {
+            // SAFETY: translated code, which is readable, and mapped well beyond its end.
+            let displacement =
+                unsafe { std::ptr::with_exposed_provenance::<i32>(at as usize).read_unaligned() };
+            (at + 4).wrapping_add_signed(i64::from(displacement)) == to
+        };
+        (from..from + BYTES).filter(|&at| leads(at)).count()
+    }
+
+    /// The jump knows the function by what the program calls, the arena by what runs instead.
+    #[test]
+    fn jumps_to_what_runs_in_place_of_a_function_are_cut() {
+        let mut cache = Cache::new(Mode::Count, Vec::new()).expect("an empty cache");
+        let [called, instead, calls] = [called, instead, calls].map(|code| code as *const () as u64);
+        cache.source.lead_on(called, instead);
+        let to = cache.get(called).expect("code");
+        // A block or two fill an arena.
+        cache.arenas.bound(8, 16 * 64 + 1);
+        let from = cache.get(calls).expect("code");
+        let arena = |at| cache.arenas.at(at).map(|(index, _)| index).expect("an arena");
+        let (first, second) = (arena(to), arena(from));
+        assert_ne!(first, second);
+        assert_eq!(jumps(from, to), 1);
+        cache.retire(first);
+        assert_eq!(jumps(from, to), 0);
+        // Translated again, it is found again.
+        let again = cache.get(called).expect("code");
+        assert_ne!(again, to);
+        assert_eq!(jumps(from, again), 1);
+    }
+}

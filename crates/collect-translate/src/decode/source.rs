@@ -91,6 +91,11 @@ impl Source {
         self.aliases.insert(from, to);
     }
 
+    /// The code that the program calls where code at one of these addresses runs.
+    pub fn led_on_to(&self, to: &FxHashSet<u64>) -> Vec<u64> {
+        self.aliases.iter().filter(|(_, code)| to.contains(code)).map(|(&from, _)| from).collect()
+    }
+
     /// The code in `range` is the agent's, runs among the program's, and is neither counted nor sampled.
     pub fn leave_uncounted(&mut self, range: Range<u64>) {
         self.uncounted.push(range);
