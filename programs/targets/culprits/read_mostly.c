@@ -3,6 +3,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#ifndef TIMES
+#define TIMES 1
+#endif
+
 static struct server {
     int port, timeout;
     long connections;
@@ -16,14 +20,14 @@ static struct server {
 static void *read_settings(void *unused) {
     (void)unused;
     long sum = 0;
-    for (long i = 0; i < 60000000; i++) sum += *(volatile long *)&server.connections;
+    for (long i = 0; i < TIMES * 60000000L; i++) sum += *(volatile long *)&server.connections;
     printf("%ld\n", sum);
     return NULL;
 }
 
 static void *count_requests(void *unused) {
     (void)unused;
-    for (long i = 0; i < 20000000; i++) atomic_fetch_add(&server.requests, 1);
+    for (long i = 0; i < TIMES * 20000000L; i++) atomic_fetch_add(&server.requests, 1);
     return NULL;
 }
 

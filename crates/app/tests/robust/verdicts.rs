@@ -65,7 +65,7 @@ fn neighbours_in_an_array_are_its_elements() {
 
 #[test]
 fn a_counter_moves_away_from_what_others_read() {
-    let finding = worst("read_mostly.c", &["-O2", "-pthread"]);
+    let finding = worst("read_mostly.c", &["-O2", "-pthread", LONG]);
     let (kind, text) = remedy_of(&finding);
     assert!(kind == "pad" && text.contains("`server.requests` on its own cache line"), "{finding}");
 }
