@@ -3,7 +3,8 @@
 
 Each program has a layout that makes cores take lines from each other, and a changed source in which just that layout is mended. The
 modelled gain is a part of the program's CPU time: what the check says that the change is worth, of the time that it says for as many accesses.
-The measured gain is what the changed program takes less. Invalidations are of equal numbers of first accesses, threads in the order `even`.
+The measured gain is what the changed program takes less. Both are taken in the same turns: what a transfer takes differs from minute to
+minute on a virtual machine. Invalidations are of equal numbers of first accesses, threads in the order `even`.
 """
 
 import importlib.util
