@@ -48,7 +48,7 @@ pub struct Code {
 /// The largest number of counters in one fragment: those of its blocks, and of instructions that have their own.
 const MOST_NEW: usize = 16 * 64;
 
-/// The space reserved for a fragment in each half of its arena: 16 blocks of 64 instructions with added code.
+/// The space reserved for a fragment in each part of its arena: 16 blocks of 64 instructions with added code.
 pub const MOST_HOT: usize = 64 << 10;
 pub const MOST_COLD: usize = 64 << 10;
 
@@ -60,7 +60,7 @@ pub const fn is_low(code: &Range<u64>) -> bool {
     code.end <= 2 << 30
 }
 
-/// Alignment in the cold half.
+/// Alignment in the cold part.
 const WORD: u64 = 8;
 
 /// Appends `jmp [rip+literal]`.

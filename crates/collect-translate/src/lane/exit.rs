@@ -58,7 +58,7 @@ impl Reason {
     };
 }
 
-/// One exit. Lies in the cold half in front of its code, or in `passages`.
+/// One exit. Lies in the cold part in front of its code, or in `passages`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {

@@ -92,9 +92,9 @@ pub enum MemoryError {
     /// One half of the arena is full.
     #[error("the arena has no room for {hot} + {cold} bytes of code")]
     ArenaFull {
-        /// Bytes asked for in the hot half.
+        /// Bytes asked for in the hot part.
         hot: usize,
-        /// Bytes asked for in the cold half.
+        /// Bytes asked for in the cold part.
         cold: usize,
     },
     /// A write outside of what was allocated in an arena.

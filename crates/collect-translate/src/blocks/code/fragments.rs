@@ -26,7 +26,7 @@ struct Fragment {
 pub struct Fragments {
     /// Ascending.
     hot: Vec<Fragment>,
-    /// Ascending, in the cold half.
+    /// Ascending, in the cold part.
     cold: Vec<Fragment>,
 }
 

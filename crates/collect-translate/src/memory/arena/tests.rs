@@ -49,8 +49,8 @@ fn what_is_written_through_the_alias_is_executed_and_patched() {
     arena.patch_u32(at + OPERAND, 9).expect("patched");
     assert_eq!(call(at), 9);
     assert_eq!(arena.read(at, 8).expect("allocated"), returning(9));
-    // Cold code lies in the other half.
-    assert_eq!(arena.cold(), at + ARENA_BYTES / 2 + 8);
+    // Cold code lies in the other part.
+    assert_eq!(arena.cold(), at + HOT_BYTES as u64 + 8);
     arena.write(arena.cold() - 8, &returning(4)).expect("allocated");
     assert_eq!(call(arena.cold() - 8), 4);
 }
@@ -126,7 +126,7 @@ fn memory_is_used_as_code_grows() {
         unsafe { libc::mincore(start, ARENA_BYTES as usize, pages.as_mut_ptr()) };
         pages.iter().filter(|&&page| page & 1 == 1).count()
     };
-    // One step of 64 KiB in each half.
+    // One step of 64 KiB in each part.
     assert_eq!(resident(&arena), 2 * 16);
     arena.allocate(100 << 10, 0).expect("room");
     assert_eq!(resident(&arena), 3 * 16);
@@ -145,23 +145,23 @@ fn what_was_made_ready_needs_no_memory() {
     assert!(ready > before);
     arena.allocate(before + 1, 1).expect("room");
     assert_eq!(arena.hot.populated, ready);
-    assert!(arena.make_ready(HALF_BYTES, 0).is_err());
+    assert!(arena.make_ready(HOT_BYTES, 0).is_err());
     assert_eq!(arena.hot(), hot + before as u64 + 1);
 }
 
 #[test]
-fn a_full_half_takes_no_more() {
+fn a_full_part_takes_no_more() {
     let _turn = low_memory();
     let mut lanes = Lanes::reserve().expect("lanes");
     let mut arena = arena(&mut lanes, 7);
-    // 8 of 8 MiB are in use in each half.
-    assert!(arena.room(HALF_BYTES - 8, HALF_BYTES - 8));
-    assert!(!arena.room(HALF_BYTES - 7, 0) && !arena.room(0, HALF_BYTES - 7) && !arena.room(usize::MAX, 0));
-    let full = arena.allocate(1, HALF_BYTES - 7);
-    assert_eq!(full, Err(MemoryError::ArenaFull { hot: 1, cold: HALF_BYTES - 7 }));
+    // 8 bytes are in use in each part.
+    assert!(arena.room(HOT_BYTES - 8, COLD_BYTES - 8));
+    assert!(!arena.room(HOT_BYTES - 7, 0) && !arena.room(0, COLD_BYTES - 7) && !arena.room(usize::MAX, 0));
+    let full = arena.allocate(1, COLD_BYTES - 7);
+    assert_eq!(full, Err(MemoryError::ArenaFull { hot: 1, cold: COLD_BYTES - 7 }));
     assert_eq!(arena.hot(), arena.range().start + 8, "nothing was taken");
-    arena.allocate(HALF_BYTES - 8, 0).expect("room");
-    assert_eq!(arena.hot(), arena.range().start + ARENA_BYTES / 2);
+    arena.allocate(HOT_BYTES - 8, 0).expect("room");
+    assert_eq!(arena.hot(), arena.range().start + HOT_BYTES as u64);
 }
 
 #[test]
