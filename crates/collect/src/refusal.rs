@@ -28,6 +28,11 @@ pub enum Refusal {
         "a Go program: its runtime replaces every signal handler, that of the burst engine too; try --engine translate"
     )]
     Go,
+    /// The library of a sanitizer has to be loaded before the agent, or finds its own state changed.
+    #[error(
+        "built with a sanitizer, whose library ({0}) does not work behind the agent; profile a build without it"
+    )]
+    Sanitizer(String),
     /// Not an executable.
     #[error("not an ELF program nor a script that names one")]
     NotAProgram,

@@ -10,7 +10,7 @@ use std::{
 use carom_base_wire::Engine;
 use object::{
     Endianness, ReadCache, ReadRef, elf,
-    read::elf::{FileHeader, ProgramHeader},
+    read::elf::{Dyn, FileHeader, ProgramHeader},
 };
 
 use crate::{
@@ -186,12 +186,30 @@ fn look_at_elf<'data>(bytes: impl ReadRef<'data>) -> Option<Refusal> {
             std::iter::from_fn(|| notes.next().ok().flatten()).any(|note| note.name() == b"Go")
         })
     });
+    if let Some(library) = sanitizer(header, endian, bytes) {
+        return Some(Refusal::Sanitizer(library));
+    }
     match segments.iter().find_map(|segment| segment.interpreter(endian, bytes).ok().flatten()) {
         None if go => Some(Refusal::StaticGo),
         None => Some(Refusal::Static),
         Some(loader) if contains(loader, b"ld-linux-x86-64.so") => go.then_some(Refusal::Go),
         Some(loader) => Some(Refusal::Loader(String::from_utf8_lossy(loader).into_owned())),
     }
+}
+
+/// The library of a sanitizer that a program needs. Clang links them statically, where they do no harm.
+fn sanitizer<'data>(
+    header: &elf::FileHeader64<Endianness>,
+    endian: Endianness,
+    bytes: impl ReadRef<'data>,
+) -> Option<String> {
+    let sections = header.sections(endian, bytes).ok()?;
+    let (entries, strings) = sections.dynamic(endian, bytes).ok()??;
+    let strings = sections.strings(endian, bytes, strings).ok()?;
+    let needed = entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED);
+    let mut names = needed.filter_map(|entry| entry.string(endian, strings).ok());
+    let is_one = |name: &&[u8]| name.starts_with(b"libasan.so") || name.starts_with(b"libtsan.so");
+    names.find(is_one).map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
 #[cfg(test)]
@@ -251,6 +269,9 @@ mod tests {
     fn foreign_files_are_refused_by_what_they_are() {
         assert_eq!(look_at_elf(b"MZ".as_slice()), Some(Refusal::NotAProgram));
         let mut elf = std::fs::read("/bin/ls").unwrap();
+        let library = elf.windows(15).position(|bytes| bytes == b"libselinux.so.1").expect("a library of ls");
+        elf[library..library + 15].copy_from_slice(b"libasan.so.8\0\0\0");
+        assert_eq!(look_at_elf(elf.as_slice()), Some(Refusal::Sanitizer("libasan.so.8".into())));
         elf[4] = 1; // ELFCLASS32
         assert!(matches!(look_at_elf(elf.as_slice()), Some(Refusal::Architecture(_))));
         elf[4] = 2;

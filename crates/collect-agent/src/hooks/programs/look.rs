@@ -6,6 +6,8 @@ use std::ffi::{CStr, c_int};
 use carom_base_sys::{file, process, raw::File};
 use carom_base_wire::Engine;
 
+use super::needed::Dynamic;
+
 /// Why a program runs unprofiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -19,6 +21,8 @@ pub enum Refusal {
     Loader,
     /// The Go runtime takes every signal handler for itself.
     Go,
+    /// The library of a sanitizer has to be loaded first.
+    Sanitizer,
     /// A debugger has started it.
     Traced,
     /// Its arguments and environment leave no room for our entries.
@@ -39,6 +43,7 @@ impl Refusal {
             Self::Architecture => "not a 64-bit x86 program",
             Self::Loader => "uses another loader than glibc's",
             Self::Go => "a Go program",
+            Self::Sanitizer => "built with a sanitizer",
             Self::Traced => "under a debugger",
             Self::NoRoom => "arguments and environment leave no room for carom's",
             Self::OutOfReach(_) => "cannot open carom's files",
@@ -144,15 +149,18 @@ fn look_at_elf(file: &File, head: &[u8], path: &CStr) -> Option<Refusal> {
     let count = usize::from(half(56)).min(MOST_HEADERS);
     let mut loader = None;
     let mut go = false;
+    let mut dynamic = Dynamic::default();
     for first in (0..count).step_by(BATCH) {
         let mut headers = [0; BATCH * PROGRAM_HEADER_BYTES];
         let wanted = (count - first).min(BATCH) * PROGRAM_HEADER_BYTES;
         let read =
             file.read_at(&mut headers[..wanted], table.wrapping_add((first * PROGRAM_HEADER_BYTES) as u64));
         for header in headers[..read].chunks_exact(PROGRAM_HEADER_BYTES) {
-            // Offsets in a program header: type 0, offset in the file 8, bytes in the file 32.
+            // Offsets in a program header: type 0, offset in the file 8, address 16, bytes in the file 32.
             let (offset, bytes) = (word(header, 8), word(header, 32));
             match word(header, 0) as u32 {
+                libc::PT_LOAD => dynamic.load(word(header, 16), offset, bytes),
+                libc::PT_DYNAMIC => dynamic.section(offset, bytes),
                 libc::PT_INTERP => loader = Some(is_glibc(file, offset, bytes)),
                 libc::PT_NOTE => match note(file, offset, bytes) {
                     Some(Note::Go) => go = true,
@@ -164,6 +172,7 @@ fn look_at_elf(file: &File, head: &[u8], path: &CStr) -> Option<Refusal> {
         }
     }
     match loader {
+        Some(true) if dynamic.names_sanitizer(file) => Some(Refusal::Sanitizer),
         Some(true) if go => Some(Refusal::Go),
         Some(true) => without_library(),
         Some(false) => Some(Refusal::Loader),
@@ -184,7 +193,7 @@ const fn without_library() -> Option<Refusal> {
 }
 
 /// `bytes[at..at + 8]` as a number; zeroes beyond the end.
-fn word(bytes: &[u8], at: usize) -> u64 {
+pub fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     for (to, from) in word.iter_mut().zip(bytes.get(at..).unwrap_or_default()) {
         *to = *from;
@@ -319,6 +328,11 @@ mod tests {
         };
         assert_eq!(changed("static-go", 0o755, &static_go), Some(Refusal::Static));
         assert!(Refusal::Static.holds_for(Engine::Translate));
+        // Its first library's name, which lies in the first segment, as its own address says.
+        let library = elf.windows(15).position(|bytes| bytes == b"libselinux.so.1").expect("a library of ls");
+        let sanitized = |elf: &mut Vec<u8>| elf[library..library + 15].copy_from_slice(b"libasan.so.8\0\0\0");
+        assert_eq!(changed("sanitized", 0o755, &sanitized), Some(Refusal::Sanitizer));
+        assert!(Refusal::Sanitizer.holds_for(Engine::Translate));
         let linked = |elf: &mut Vec<u8>| {
             elf[interpreter] = 0;
             elf[notes] = 6;

@@ -11,6 +11,7 @@
 mod environment;
 mod launch;
 mod look;
+mod needed;
 mod reach;
 mod tracer;
 mod variadic;
