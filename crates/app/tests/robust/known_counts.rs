@@ -1,7 +1,7 @@
 //! Programs whose counts are known to the unit: the comments of their assembly say what each instruction counts as, and
 //! `counts.json` has the sums.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
@@ -84,6 +84,27 @@ fn every_event_of_every_thread_is() {
         let found = counted(&[&threads_c, "-DTHREADS"], name, &[&THREADS.to_string()]);
         // The first thread makes the others, with the help of the C library, whose counts nobody knows.
         assert_eq!(found.get(1..), Some(vec![expected.clone(); THREADS].as_slice()), "{name}");
+    }
+}
+
+/// Right below the stack there is no room for counters beside the code, so that they are named in another way.
+#[test]
+fn code_right_below_the_stack_is_counted() {
+    let flags = [
+        "-pie",
+        "-Wl,-no-pie,--no-relax,-Ttext-segment=0x7fff00000000",
+        &format!("-DITERATIONS={ITERATIONS}"),
+    ];
+    for (name, expected) in &known() {
+        let program = compile(&format!("counts/{name}.S"), &flags);
+        let mut count = Recorded::by("count", &[], &program, &[]);
+        // Without address space randomisation the stack is where it always is.
+        let mut fixed = Command::new("setarch");
+        fixed.arg("-R").arg(count.command.get_program()).args(count.command.get_args());
+        count.command = fixed;
+        let ending = count.run();
+        assert_eq!(ending.code(), Some(0), "{name}: {}", ending.complaint());
+        assert_eq!(by_thread(&count.report()), std::slice::from_ref(expected), "{name}");
     }
 }
 

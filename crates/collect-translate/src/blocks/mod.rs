@@ -1,11 +1,10 @@
 //! The code cache: translations, their places, and the ways between blocks.
 //!
-//! - **Arenas** ([`code`]): at most six of 16 MiB, within 2 GiB of the original code. Each is a memfd that is mapped
-//!   twice: executable near the code, writable elsewhere. Code below 2 GiB, whose operands can be absolute, can be
-//!   placed anywhere. Beside each arena lie *windows* of counters, one for every lane, at the same distance from each
-//!   lane. So the same instruction `sub qword ptr gs:[rip+d], 1` counts in each thread's own window. (In a chain of
-//!   such counts an operand relative to RIP cost nothing and an absolute one, `gs:[d]`, 1.2 ns, presumably because
-//!   the core renames only the former.)
+//! - **Arenas** ([`code`]): at most six of 16 MiB for each version, within 2 GiB of the original code. Each is a memfd that is
+//!   mapped twice: executable near the code, writable elsewhere. Code below 2 GiB, whose operands can be absolute, can
+//!   be placed anywhere. Each arena has *windows* of counters, one for every lane, at the same distance from each lane.
+//!   So the same instruction `sub qword ptr gs:[rip+d], 1`, or `gs:[d]` where they lie far from the code
+//!   (`encode::counters`), counts in each thread's own window.
 //! - **Links** ([`links`], [`code::jumps`]): direct jumps leave at first, and are patched once their target is translated.
 //! - **Landings** ([`landings`]): indirect transfers go through three tables (returns, calls, jumps), indexed by the low
 //!   16 bits of the target, to a landing, which compares the whole target. Entries are single words, which threads

@@ -19,7 +19,7 @@ use iced_x86::Instruction;
 
 use super::{Builder, count::JUMP_BYTES, is_syscall, may_set_trap_flag, plan::free, transfer::condition};
 use crate::{
-    blocks::code::jumps::Loop,
+    blocks::code::{Code, jumps::Loop},
     decode::block::{Block, may_fall_through},
     encode::{loops::Counting, marks::Undo},
     lane::{
@@ -29,8 +29,7 @@ use crate::{
     probes::{counter::Counter, mode::Mode},
 };
 
-/// The size of the code that loads the counter, and of `sub`.
-const BEGIN_BYTES: u64 = 9 + 8;
+/// The size of `sub`.
 const COUNT_BYTES: u64 = 4;
 
 /// A loop that counts in a register.
@@ -70,7 +69,9 @@ impl Builder<'_> {
     pub(super) fn align_loop(&mut self, block: &Block) {
         let jump_to_exit = if self.is_sampled(block) { JUMP_BYTES } else { 0 };
         let body = block.instructions.iter().rev().skip(1).map(|decoded| decoded.instruction.len() as u64);
-        self.code.align_loop(BEGIN_BYTES, COUNT_BYTES + jump_to_exit + body.sum::<u64>() + JUMP_BYTES);
+        let Some(counter) = self.cache.arenas.get(self.index).map(Code::next_counter) else { return };
+        let before = self.code.bytes_to_begin_counting(counter);
+        self.code.align_loop(before, COUNT_BYTES + jump_to_exit + body.sum::<u64>() + JUMP_BYTES);
     }
 
     /// Counts a block that jumps to itself, at its entry and in each round.

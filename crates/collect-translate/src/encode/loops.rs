@@ -1,6 +1,6 @@
 //! Counting in a register, inside of a loop.
 
-use super::{ATOMIC, Emitter, GS, REL32, REX_W};
+use super::{ATOMIC, Emitter, GS_MOVE_BYTES, REL32, REX_W};
 use crate::lane::{registers::Gpr, slots::Scratch};
 
 /// A counter that a register holds.
@@ -13,21 +13,21 @@ pub struct Counting {
 }
 
 impl Emitter {
-    /// `mov gs:[L], register; mov register, gs:[rip+…]`: the register holds the counter.
+    /// `mov gs:[L], register; mov register, counter`: the register holds the counter.
     pub fn begin_counting(&mut self, Counting { register, place }: Counting) {
         self.spill(register, Scratch::L);
-        self.counter_move(0x8b, register, place);
+        self.load_counter(register, place);
     }
 
-    /// `mov gs:[rip+…], register; mov register, gs:[L]`: the inverse.
+    /// The size of that, for a counter at `place`.
+    pub fn bytes_to_begin_counting(&self, place: u64) -> u64 {
+        GS_MOVE_BYTES + self.bytes_to_load_counter(place)
+    }
+
+    /// `mov counter, register; mov register, gs:[L]`: the inverse.
     pub fn end_counting(&mut self, Counting { register, place }: Counting) {
-        self.counter_move(0x89, register, place);
+        self.store_counter(register, place);
         self.reload(register, Scratch::L);
-    }
-
-    fn counter_move(&mut self, opcode: u8, register: Gpr, pseudo: u64) {
-        self.raw(&[GS, REX_W | register.high() << 2, opcode, 0x05 | register.low() << 3]);
-        self.relative(pseudo, 0);
     }
 
     /// Pads in front of a loop that begins `before` bytes later and has `bytes`, of which the last are a displacement that
@@ -68,6 +68,12 @@ mod tests {
         let counting = Counting { register: Gpr(9), place: 0xff0_1000 };
         let code = |emit: &dyn Fn(&mut Emitter)| listing(|e| emit(e)).join("; ");
         assert_eq!(code(&|e| e.begin_counting(counting)), "mov gs:[30h],r9; mov r9,gs:[0FF01000h]");
+        for place in [0xff0_1000, 0x5000_1000] {
+            let mut code = Emitter::at(0x7f00_1000_0000 * (place >> 30));
+            let bytes = code.bytes_to_begin_counting(place);
+            code.begin_counting(Counting { register: Gpr(9), place });
+            assert_eq!(code.bytes().len() as u64, bytes);
+        }
         assert_eq!(code(&|e| e.end_counting(counting)), "mov gs:[0FF01000h],r9; mov r9,gs:[30h]");
         assert_eq!(code(&|e| e.decrement(Gpr::RDX)), "sub rdx,1");
         assert_eq!(code(&|e| e.decrement(Gpr(12))), "sub r12,1");

@@ -4,7 +4,7 @@
 //! are copied. Encodings: Intel SDM volume 2.
 
 mod address;
-mod edges;
+mod counters;
 mod lanes;
 pub mod loops;
 pub mod marks;
@@ -19,6 +19,8 @@ const REX_W: u8 = 0x48;
 /// of it (AMD64 Architecture Programmer's Manual, volume 2, 7.3.2).
 const ATOMIC: u64 = 8;
 const REL32: u64 = 4;
+/// The size of a move between a register and a place that is named by its distance from GS.
+const GS_MOVE_BYTES: u64 = 9;
 
 /// Code for a fixed address.
 #[derive(Debug)]
@@ -124,6 +126,7 @@ impl Emitter {
         self.gs_move(0x89, register, offset);
     }
 
+    /// [`GS_MOVE_BYTES`] bytes.
     fn gs_move(&mut self, opcode: u8, register: Gpr, offset: u32) {
         self.raw(&[GS, REX_W | register.high() << 2, opcode, 0x04 | register.low() << 3, 0x25]);
         self.word(offset);
@@ -133,25 +136,6 @@ impl Emitter {
     pub fn jump_gs(&mut self, offset: u32) {
         self.raw(&[GS, 0xff, 0x24, 0x25]);
         self.word(offset);
-    }
-
-    /// `sub qword gs:[rip+…], 1`, where `pseudo` is the operand relative to GS.
-    pub fn count_down(&mut self, pseudo: u64) {
-        self.raw(&[GS, REX_W, 0x83, 0x2d]);
-        self.relative(pseudo, 1);
-        self.raw(&[1]);
-    }
-
-    /// `sub gs:[rip+…], rcx`, likewise.
-    pub fn count_down_by_rcx(&mut self, pseudo: u64) {
-        self.raw(&[GS, REX_W, 0x29, 0x0d]);
-        self.relative(pseudo, 0);
-    }
-
-    /// `add gs:[rip+…], rcx`, likewise.
-    pub fn count_up_by_rcx(&mut self, pseudo: u64) {
-        self.raw(&[GS, REX_W, 0x01, 0x0d]);
-        self.relative(pseudo, 0);
     }
 
     /// `lahf; seto al`: the arithmetic flags into AX.
@@ -286,7 +270,11 @@ pub mod tests {
     use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
     pub fn listing(emit: impl FnOnce(&mut Emitter)) -> Vec<String> {
-        let mut code = Emitter::at(0x1000_0000);
+        listing_at(0x1000_0000, emit)
+    }
+
+    pub fn listing_at(start: u64, emit: impl FnOnce(&mut Emitter)) -> Vec<String> {
+        let mut code = Emitter::at(start);
         emit(&mut code);
         let mut formatter = IntelFormatter::new();
         Decoder::with_ip(64, code.bytes(), code.start(), DecoderOptions::NONE)

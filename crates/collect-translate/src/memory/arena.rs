@@ -97,10 +97,7 @@ impl Arena {
         let within = code_within(&code);
         // Rather above the libraries than below, where the kernel places the next mappings.
         let above = lanes.above_libraries().filter(|above| within.contains(above));
-        // Where the counters do not fit beside the nearest place, they may fit beside another.
-        let nearest = Prefer::Near(above.unwrap_or(code.start));
-        let preferences = [nearest, Prefer::Near(code.start), Prefer::High, Prefer::Low];
-        Self::within(&within, &preferences, lanes)
+        Self::within(within, Prefer::Near(above.unwrap_or(code.start)), lanes)
     }
 
     /// Makes an arena far from its original code, whose operands relative to RIP must all name something below 2 GiB,
@@ -110,15 +107,17 @@ impl Arena {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn far(near: Option<u64>, lanes: &mut Lanes) -> Result<Self, MemoryError> {
-        let nearest = near.map_or(Prefer::Low, Prefer::Near);
-        Self::within(&FAR, &[nearest, Prefer::Low, Prefer::High], lanes)
+        Self::within(FAR, near.map_or(Prefer::Low, Prefer::Near), lanes)
     }
 
-    fn within(within: &Range<u64>, preferences: &[Prefer], lanes: &mut Lanes) -> Result<Self, MemoryError> {
+    fn within(within: Range<u64>, prefer: Prefer, lanes: &mut Lanes) -> Result<Self, MemoryError> {
         let file = memory_file(FILE_NAME, ARENA_BYTES)?;
         let mut alias = Reservation::anywhere(WHAT, ARENA_BYTES)?;
         map_alias(&mut alias, &file)?;
-        let (code, windows) = place(within, preferences, &file, lanes)?;
+        let wish = Wish { what: WHAT, bytes: ARENA_BYTES, align: ALIGN, within, prefer };
+        let mut code = Reservation::find(&wish)?;
+        map_code(&mut code, &file)?;
+        let windows = lanes.open_windows(&code.range())?;
         Ok(Self { code, alias, windows, hot: Part::HOT, cold: Part::COLD })
     }
 
@@ -336,32 +335,6 @@ impl Arena {
 fn code_within(code: &Range<u64>) -> Range<u64> {
     let low = code.end.saturating_sub(CODE_REACH).max(FLOOR);
     low..code.start.saturating_add(CODE_REACH).min(USER_END)
-}
-
-/// Maps the code, and its counters nearby, in the first of several places that has room for both.
-fn place(
-    within: &Range<u64>,
-    preferences: &[Prefer],
-    file: &File,
-    lanes: &mut Lanes,
-) -> Result<(Reservation, Windows), MemoryError> {
-    let mut found =
-        Err(MemoryError::NoHole { what: WHAT, bytes: ARENA_BYTES, low: within.start, high: within.end });
-    for &prefer in preferences {
-        let wish = Wish { what: WHAT, bytes: ARENA_BYTES, align: ALIGN, within: within.clone(), prefer };
-        found = place_at(&wish, file, lanes);
-        if !matches!(found, Err(MemoryError::NoHole { .. })) {
-            break;
-        }
-    }
-    found
-}
-
-fn place_at(wish: &Wish, file: &File, lanes: &mut Lanes) -> Result<(Reservation, Windows), MemoryError> {
-    let mut place = Reservation::find(wish)?;
-    map_code(&mut place, file)?;
-    let windows = lanes.open_windows(place.range())?;
-    Ok((place, windows))
 }
 
 fn map_code(place: &mut Reservation, file: &File) -> Result<(), MemoryError> {

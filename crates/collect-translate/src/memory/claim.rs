@@ -2,7 +2,7 @@
 //! limit on address space (RLIMIT_AS) is left to the program. A claim lies where nothing else looks for room; another
 //! mapping that takes a part of it all the same keeps that part.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     Mapping, MappingKind, MemoryError,
@@ -19,8 +19,8 @@ pub struct Claim {
     bytes: u64,
     /// Names it in messages.
     what: &'static str,
-    /// The mapped parts, as offsets.
-    opened: Vec<Range<u64>>,
+    /// The mapped parts, as offsets: the end of each by its start.
+    opened: BTreeMap<u64, u64>,
 }
 
 impl Claim {
@@ -33,7 +33,7 @@ impl Claim {
         let mut mappings = maps::read()?;
         mappings.extend(others.map(Self::as_mapping));
         match find_hole(&mappings, bytes, align, within.clone(), prefer) {
-            Some(start) => Ok(Self { start, bytes, what, opened: Vec::new() }),
+            Some(start) => Ok(Self { start, bytes, what, opened: BTreeMap::new() }),
             None => Err(MemoryError::NoHole { what, bytes, low: within.start, high: within.end }),
         }
     }
@@ -61,26 +61,18 @@ impl Claim {
     /// # Errors
     /// [`MemoryError::NoHole`] where something else is mapped there, or limits on memory.
     pub fn open(&mut self, part: Range<u64>) -> Result<(), MemoryError> {
-        if part.is_empty() || self.opened.contains(&part) {
+        if part.is_empty() || self.opened.get(&part.start) == Some(&part.end) {
             return Ok(());
         }
         let (at, bytes) = (self.start + part.start, part.end - part.start);
         match reservation::map_at(at, bytes) {
             Ok(true) => {
-                self.opened.push(part);
+                self.opened.insert(part.start, part.end);
                 Ok(())
             }
             Ok(false) => Err(MemoryError::NoHole { what: self.what, bytes, low: at, high: at + bytes }),
             Err(errno) => Err(explain(self.what, "mmap", bytes, errno)),
         }
-    }
-
-    /// Returns the memory of an open part to the kernel; it reads as zero from now on.
-    ///
-    /// # Errors
-    /// The kernel refuses it.
-    pub fn discard(&self, part: Range<u64>) -> Result<(), MemoryError> {
-        self.at(part).discard()
     }
 
     /// An open part, to be discarded later. The claim outlives it.
@@ -98,7 +90,10 @@ pub struct Part {
 }
 
 impl Part {
-    /// See [`Claim::discard`].
+    /// Returns its memory to the kernel; it reads as zero from now on.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
     pub fn discard(&self) -> Result<(), MemoryError> {
         let Self { at, bytes, what } = *self;
         if bytes == 0 {
@@ -110,9 +105,9 @@ impl Part {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        for part in &self.opened {
+        for (start, end) in &self.opened {
             // SAFETY: ours, and no longer used. Nothing can be done about an error.
-            let _unmapped = unsafe { sys::munmap(self.start + part.start, part.end - part.start) };
+            let _unmapped = unsafe { sys::munmap(self.start + start, end - start) };
         }
     }
 }

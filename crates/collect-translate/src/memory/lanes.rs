@@ -7,6 +7,7 @@
 //!                  ^ X + V, V being the same for all threads of one arena
 //! ```
 //!
+//! Lanes are the first column of the first [`bank`](super::bank), and each arena's windows are another column.
 //! So `gs:[rip + d]` with `rip + d = V + 8 * id` is the thread's own counter `id`.
 
 #[cfg(test)]
@@ -15,19 +16,20 @@ mod tests;
 use std::ops::Range;
 
 use super::{
-    MemoryError, Prefer,
+    MemoryError, Prefer, USER_END,
+    bank::{BANK_BYTES, Bank, COLUMN_BYTES, ROW_BYTES},
     claim::{Claim, Part},
     maps,
-    placement::{Layout, Site},
+    placement::{SITES, above_libraries},
     reservation::Wish,
-    windows::{Windows, windows_within},
+    windows::{Windows, starts_within},
 };
 
 /// How many threads can be translated at a time, if there is room for all of them.
 pub const LANES: usize = 1024;
 
-/// From one lane to the next, and from one window to the next.
-pub const LANE_BYTES: u64 = 1 << 20;
+/// From the start of a lane to the end of its stack.
+pub const LANE_BYTES: u64 = COLUMN_BYTES;
 
 /// Slots and xsave area, at the start of a lane.
 const SLOTS_BYTES: u64 = 16 << 10;
@@ -60,72 +62,73 @@ impl LaneId {
         usize::from(self.0)
     }
 
+    /// Its row in all banks.
+    fn row(self) -> u64 {
+        u64::from(self.0)
+    }
+
     /// Its distance from the first lane, and of its windows from the first ones.
     pub(super) fn offset(self) -> u64 {
-        u64::from(self.0) * LANE_BYTES
+        self.row() * ROW_BYTES
     }
 }
 
 /// All lanes, and the windows that belong to them.
 ///
-/// Lanes are opened in ascending order and stay open. So opening one takes a few system calls, plus a few for each
-/// arena, and open windows merge into one mapping.
+/// Lanes are opened in ascending order and stay open. So opening one takes a few system calls, plus one for each
+/// arena.
 ///
 /// Dropping it unmaps everything: no thread may use a lane then.
 #[derive(Debug)]
 pub struct Lanes {
-    region: Claim,
-    layout: Layout,
+    above_libraries: Option<u64>,
     /// The number of lanes that are accessible, in use or not.
     opened: usize,
     uses: [Use; LANES],
-    windows: Vec<Claim>,
+    /// The one with the lanes.
+    home: Bank,
+    /// Others, with windows beside arenas.
+    beside: Vec<Bank>,
 }
 
 impl Lanes {
-    /// Chooses address space for all lanes: 1 GiB in most programs. Nothing of it is mapped yet.
+    /// Chooses address space for all lanes, 16 GiB. Nothing of it is mapped yet.
     ///
     /// # Errors
     /// No hole is large enough.
     pub fn reserve() -> Result<Self, MemoryError> {
-        let layout = Layout::of(&maps::read()?);
-        let reserve = |Site { lanes, within, prefer }| {
-            let bytes = LANE_BYTES * lanes as u64;
-            Claim::find(&Wish { what: WHAT, bytes, align: LANE_BYTES, within, prefer }, std::iter::empty())
+        let find = |within| {
+            let wish =
+                Wish { what: WHAT, bytes: BANK_BYTES, align: COLUMN_BYTES, within, prefer: Prefer::Low };
+            Claim::find(&wish, std::iter::empty())
         };
-        let mut region = Err(MemoryError::NoLane { most: 0 });
-        for site in layout.sites() {
-            region = reserve(site);
-            if !matches!(region, Err(MemoryError::NoHole { .. })) {
-                break;
-            }
-        }
-        Ok(Self { region: region?, layout, opened: 0, uses: [Use::Free; LANES], windows: Vec::new() })
-    }
-
-    /// All lanes, and all windows of an arena.
-    fn bytes(&self) -> u64 {
-        self.region.range().end - self.region.range().start
-    }
-
-    /// How many there are.
-    fn count(&self) -> usize {
-        (self.bytes() / LANE_BYTES) as usize
+        let [usual, other] = SITES;
+        let claim = match find(usual) {
+            Err(MemoryError::NoHole { .. }) => find(other),
+            found => found,
+        };
+        Ok(Self {
+            above_libraries: above_libraries(&maps::read()?),
+            opened: 0,
+            uses: [Use::Free; LANES],
+            home: Bank::of_lanes(claim?),
+            beside: Vec::new(),
+        })
     }
 
     /// Where nothing grows, as near to the libraries as possible.
-    pub fn above_libraries(&self) -> Option<u64> {
-        self.layout.above_libraries()
+    pub const fn above_libraries(&self) -> Option<u64> {
+        self.above_libraries
     }
 
     /// Where GS bases lie.
     pub fn range(&self) -> Range<u64> {
-        self.region.range()
+        self.home.claim().range()
     }
 
     /// The GS base of a lane.
     pub fn base(&self, lane: LaneId) -> u64 {
-        self.region.range().start + lane.offset()
+        self.range().start + lane.offset()
     }
 
     /// Where the engine's stack of a lane begins: its highest address, a multiple of 16.
@@ -144,20 +147,16 @@ impl Lanes {
     /// # Errors
     /// [`MemoryError::NoLane`], or limits on memory.
     pub fn take(&mut self) -> Result<LaneId, MemoryError> {
-        let full = MemoryError::NoLane { most: self.count() };
-        let mut free = self.uses.iter().take(self.count());
-        let Some(index) = free.position(|&used| used != Use::Taken) else { return Err(full) };
+        let full = MemoryError::NoLane { most: LANES };
+        let Some(index) = self.uses.iter().position(|&used| used != Use::Taken) else { return Err(full) };
         let lane = LaneId(index as u16);
         if self.uses.get(index) == Some(&Use::Abandoned) {
             self.leave(lane).give_back()?;
         }
         if index >= self.opened {
-            for part in parts(lane) {
-                self.region.open(part)?;
-            }
-            for window in &mut self.windows {
-                window.open(lane.offset()..lane.offset() + LANE_BYTES)?;
-            }
+            parts(lane).into_iter().try_for_each(|part| self.home.claim_mut().open(part))?;
+            self.home.open_row(lane.row())?;
+            self.beside.iter_mut().try_for_each(|bank| bank.open_row(lane.row()))?;
             self.opened = index + 1;
         }
         self.set(lane, Use::Taken);
@@ -169,8 +168,12 @@ impl Lanes {
     ///
     /// The caller must not be on this lane's stack, and its GS must not point there any more.
     pub fn leave(&self, lane: LaneId) -> Left {
-        let windows = self.windows.iter().map(|window| window.at(lane.offset()..lane.offset() + LANE_BYTES));
-        Left(parts(lane).map(|part| self.region.at(part)).into_iter().chain(windows).collect())
+        let own = parts(lane).map(|part| self.home.claim().at(part));
+        Left(own.into_iter().chain(self.banks().flat_map(|bank| bank.row(lane.row()))).collect())
+    }
+
+    fn banks(&self) -> impl Iterator<Item = &Bank> {
+        std::iter::once(&self.home).chain(&self.beside)
     }
 
     /// Makes the lane available to the next thread; its memory was given back.
@@ -189,25 +192,42 @@ impl Lanes {
         }
     }
 
-    /// Chooses windows (as much address space as the lanes have) with every counter in reach of every byte of `near`.
+    /// Chooses windows: with every counter in reach of every byte of `near`, or beside the lanes where there is no room.
     ///
     /// # Errors
     /// No hole, or limits on memory.
-    pub fn open_windows(&mut self, near: Range<u64>) -> Result<Windows, MemoryError> {
-        let lanes_start = self.region.range().start;
+    pub fn open_windows(&mut self, near: &Range<u64>) -> Result<Windows, MemoryError> {
+        let (lanes, rows) = (self.range(), self.opened as u64);
+        let within = starts_within(near, lanes.start);
+        for bank in std::iter::once(&mut self.home).chain(&mut self.beside) {
+            if let Some(start) = bank.open_windows(&within, rows)? {
+                return Ok(Windows::at(start, lanes.start));
+            }
+        }
         let wish = Wish {
             what: "counters",
-            bytes: self.bytes(),
-            align: LANE_BYTES,
-            within: windows_within(&near, lanes_start, self.bytes()),
-            // Above the code, where less grows: the kernel maps downwards, and the heap has room of its own.
-            prefer: Prefer::High,
+            bytes: BANK_BYTES,
+            align: COLUMN_BYTES,
+            within: within.start..(within.end - 1).saturating_add(BANK_BYTES).min(USER_END),
+            // In the middle: arenas on both sides are to reach it, too.
+            prefer: Prefer::Near(near.start + lanes.start),
         };
-        let mut windows = Claim::find(&wish, self.windows.iter().chain([&self.region]))?;
-        windows.open(0..self.opened as u64 * LANE_BYTES)?;
-        let start = windows.range().start;
-        self.windows.push(windows);
-        Ok(Windows::at(start, lanes_start))
+        match Claim::find(&wish, self.banks().map(Bank::claim)) {
+            Ok(claim) => {
+                let mut bank = Bank::of_windows(claim);
+                let opened = bank.open_windows(&within, rows);
+                self.beside.push(bank);
+                if let Some(start) = opened? {
+                    return Ok(Windows::at(start, lanes.start));
+                }
+            }
+            Err(MemoryError::NoHole { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let Range { start: low, end: high } = lanes;
+        let no_hole = MemoryError::NoHole { what: wish.what, bytes: COLUMN_BYTES, low, high };
+        let start = self.home.open_windows(&lanes, rows)?.ok_or(no_hole)?;
+        Ok(Windows::at(start, lanes.start))
     }
 
     /// Sets the counters of an arena to zero. No thread may count there.
@@ -215,15 +235,8 @@ impl Lanes {
     /// # Errors
     /// The kernel does not take the memory back; the counters keep their values.
     pub fn clear_windows(&self, windows: Windows) -> Result<(), MemoryError> {
-        let same = |window: &&Claim| window.range().start == windows.start();
-        let window = self.windows.iter().find(same);
-        window.map_or(Ok(()), |window| window.discard(0..self.opened as u64 * LANE_BYTES))
-    }
-
-    /// Unmaps the windows of an arena whose code is no longer run.
-    #[cfg(test)]
-    pub fn close_windows(&mut self, windows: Windows) {
-        self.windows.retain(|window| window.range().start != windows.start());
+        let rows = self.opened as u64;
+        self.banks().flat_map(|bank| bank.windows(windows.start(), rows)).try_for_each(|part| part.discard())
     }
 }
 
@@ -251,7 +264,7 @@ impl Left {
     }
 }
 
-/// The accessible parts of a lane, as offsets in the region.
+/// The accessible parts of a lane, as offsets in its bank.
 fn parts(lane: LaneId) -> [Range<u64>; 2] {
     let (start, end) = (lane.offset(), lane.offset() + LANE_BYTES);
     [start..start + STATE_BYTES, end - STACK_BYTES..end]

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!   34 GiB                  tables (1.5 MiB)
-//!   40 GiB                  lanes (1024 × 1 MiB: state and stack of one thread each; GS = its lane)
+//!   40 GiB                  lanes (1 MiB in each of 1024 rows of 16: state and stack of one thread each; GS = its lane)
 //!   near the program's code arenas (16 MiB of translated code each)
-//!   40 GiB above each arena windows (1024 × 1 MiB of counters, a window for each lane)
+//!   40 GiB above arenas     windows (1024 rows, too, with 1 MiB of counters for each of 16 arenas)
 //! ```
 //!
 //! The program is least likely to look for room in these places (`placement`).
@@ -15,6 +15,7 @@
 //! a cancellation point.
 
 mod arena;
+mod bank;
 mod claim;
 mod diagnosis;
 mod error;

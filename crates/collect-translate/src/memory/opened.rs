@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
-use super::{LANE_BYTES, LaneId};
+use super::{LaneId, bank::ROW_BYTES};
 
 /// The range of the lanes.
 static LANES: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
@@ -33,7 +33,7 @@ pub fn is_any() -> bool {
 pub fn base(index: u16) -> Option<u64> {
     let [start, _] = &LANES;
     let index = u64::from(index);
-    (index < OPENED.load(Acquire)).then(|| start.load(Relaxed) + index * LANE_BYTES)
+    (index < OPENED.load(Acquire)).then(|| start.load(Relaxed) + index * ROW_BYTES)
 }
 
 /// Whether an address lies in one of the lanes.

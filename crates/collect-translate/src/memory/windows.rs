@@ -5,22 +5,19 @@ use std::{
     sync::atomic::{AtomicI64, Ordering},
 };
 
-use super::{
-    FLOOR, REACH, USER_END,
-    lanes::{LANE_BYTES, LaneId},
-};
+use super::{FLOOR, REACH, bank::COLUMN_BYTES, lanes::LaneId};
 
 /// The number of counters of one thread for one arena.
-pub const COUNTERS_PER_ARENA: usize = (LANE_BYTES / COUNTER_BYTES) as usize;
+pub const COUNTERS_PER_ARENA: usize = (COLUMN_BYTES / COUNTER_BYTES) as usize;
 
 /// The size of a counter.
 pub const COUNTER_BYTES: u64 = 8;
 
 /// The largest distance of counters from code. Less than 2 GiB, so that the lengths of an instruction and of the
 /// counter never matter.
-const COUNTER_REACH: u64 = REACH - LANE_BYTES;
+const COUNTER_REACH: u64 = REACH - COLUMN_BYTES;
 
-/// The counters beside one arena: a window for each lane.
+/// The counters beside one arena: a window for each lane, in one column of a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// The offset from a lane to its window (modulo 2^64): counter `id` is `gs:[v + 8 * id]`.
@@ -81,37 +78,33 @@ impl Windows {
     }
 }
 
-/// Where a region of windows may lie: for every offset less than [`LANE_BYTES`] and every byte `a` of `near`, `|v +
-/// offset - a| < COUNTER_REACH`. The region, of `bytes` bytes, begins at `v + lanes_start`.
-pub(super) fn windows_within(near: &Range<u64>, lanes_start: u64, bytes: u64) -> Range<u64> {
+/// Where the first of an arena's windows may begin: for every offset less than [`COLUMN_BYTES`] and every byte `a` of
+/// `near`, `|v + offset - a| < COUNTER_REACH`. It begins at `v + lanes_start`.
+pub(super) fn starts_within(near: &Range<u64>, lanes_start: u64) -> Range<u64> {
     let lowest = near.end.saturating_add(lanes_start).saturating_sub(COUNTER_REACH);
-    let highest = near.start.saturating_add(lanes_start).saturating_add(COUNTER_REACH - LANE_BYTES);
-    lowest.max(FLOOR)..highest.saturating_add(bytes).min(USER_END)
+    let highest = near.start.saturating_add(lanes_start).saturating_add(COUNTER_REACH - COLUMN_BYTES);
+    lowest.max(FLOOR)..highest.saturating_add(1)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
-
-    /// The size of all windows.
-    const BYTES: u64 = 1 << 30;
+    use super::{super::USER_END, *};
 
     proptest! {
-        /// The contract of `windows_within`, at its extremes: the first and the last byte of the arena, the first
+        /// The contract of `starts_within`, at its extremes: the first and the last byte of the arena, the first
         /// and the last counter.
         #[test]
         fn every_counter_is_in_reach(start in FLOOR..USER_END - (16 << 20), lanes_start in (64u64 << 20)..48 << 30,
                                      shift in prop::sample::select(vec![0.0, 0.5, 1.0f64])) {
             let near = start..start + (16 << 20);
-            let within = windows_within(&near, lanes_start, BYTES);
-            prop_assume!(within.end.saturating_sub(within.start) >= BYTES);
-            let room = within.end - within.start - BYTES;
-            let region = within.start + (room as f64 * shift) as u64;
-            let v = i128::from(region) - i128::from(lanes_start);
+            let within = starts_within(&near, lanes_start);
+            let room = within.end - within.start - 1;
+            let first = within.start + (room as f64 * shift) as u64;
+            let v = i128::from(first) - i128::from(lanes_start);
             for address in [near.start, near.end - 1] {
-                for offset in [0, LANE_BYTES - 1] {
+                for offset in [0, COLUMN_BYTES - 1] {
                     let distance = v + i128::from(offset) - i128::from(address);
                     prop_assert!(distance.unsigned_abs() < u128::from((2u64 << 30) - (1 << 20)), "{distance:#x}");
                 }
@@ -121,9 +114,8 @@ mod tests {
 
     #[test]
     fn windows_have_room_on_both_sides() {
-        // 4 GiB of places for the start, minus the arena's 16 MiB and three times 1 MiB, and 1 GiB for the last
-        // region.
-        let within = windows_within(&(0x5555_0000_0000..0x5555_0100_0000), 40 << 30, BYTES);
-        assert_eq!(within.end - within.start, (5 << 30) - (16 << 20) - (3 << 20));
+        // 4 GiB of places for the start, minus the arena's 16 MiB and three times 1 MiB.
+        let within = starts_within(&(0x5555_0000_0000..0x5555_0100_0000), 40 << 30);
+        assert_eq!(within.end - within.start, (4 << 30) - (16 << 20) - (3 << 20) + 1);
     }
 }

@@ -19,6 +19,7 @@ use crate::{
         registers::number::{RAX, RBX, RCX, RDI, RDX, RSI},
         slots::{DEFERS, DISPATCH, LOOK_UP_EXACTLY, NEXT, RESUME, Slots},
     },
+    memory::LANE_BYTES,
 };
 
 /// Where a passage leads.
@@ -129,8 +130,9 @@ impl Machine<'_> {
             _ => instruction.immediate(1),
         };
         let place = match instruction.op0_kind() {
-            OpKind::Memory if instruction.is_ip_rel_memory_operand() => {
-                self.write_counter(instruction.ip_rel_memory_address(), value);
+            // iced tells the address of an operand relative to RIP in this way, too.
+            OpKind::Memory if instruction.memory_displacement64() >= LANE_BYTES => {
+                self.write_counter(instruction.memory_displacement64(), value);
                 return Some(());
             }
             OpKind::Memory => self.slot(instruction)?,

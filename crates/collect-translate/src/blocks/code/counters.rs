@@ -23,7 +23,7 @@ impl Code {
 
     /// Adds a counter: returns its number, and its place relative to GS.
     pub fn add_counter(&mut self, counter: Counter) -> (u64, u64) {
-        let id = self.counters.len() as u64;
+        let (id, place) = (self.counters.len() as u64, self.next_counter());
         self.counters.push(counter);
         let accesses = counter.sums().accesses() as i32;
         match counter.rest_of {
@@ -34,7 +34,12 @@ impl Code {
                 self.weigh(of, accesses);
             }
         }
-        (id, self.windows().v.wrapping_add(8 * id))
+        (id, place)
+    }
+
+    /// The place of the counter that is added next, relative to GS.
+    pub fn next_counter(&self) -> u64 {
+        self.windows().v.wrapping_add(8 * self.counters.len() as u64)
     }
 
     /// Executions that the counter `id` counts are of this many accesses more.

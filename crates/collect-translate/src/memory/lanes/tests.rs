@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::{
     super::{
+        reservation,
         testing::low_memory,
         windows::{COUNTER_BYTES, COUNTERS_PER_ARENA},
     },
@@ -33,10 +34,10 @@ pub fn release(lanes: &mut Lanes, lane: LaneId) {
 fn lanes_lie_above_2_gib_and_are_taken_lowest_first() {
     let _turn = low_memory();
     let mut lanes = Lanes::reserve().expect("lanes");
-    assert!(lanes.region.range().start >= 2 << 30);
+    assert!(lanes.range().start >= 2 << 30);
     let taken: Vec<_> = (0..3).map(|_| lanes.take().expect("lane")).collect();
     assert_eq!(taken.iter().map(|lane| lane.index()).collect::<Vec<_>>(), [0, 1, 2]);
-    assert_eq!(lanes.base(taken[2]), lanes.region.range().start + (2 << 20));
+    assert_eq!(lanes.base(taken[2]), lanes.range().start + 2 * ROW_BYTES);
     release(&mut lanes, taken[1]);
     assert_eq!(lanes.in_use().collect::<Vec<_>>(), [taken[0], taken[2]]);
     assert_eq!(lanes.take().expect("lane"), taken[1]);
@@ -46,7 +47,7 @@ fn lanes_lie_above_2_gib_and_are_taken_lowest_first() {
 fn a_released_lane_is_zero_for_its_next_owner() {
     let _turn = low_memory();
     let mut lanes = Lanes::reserve().expect("lanes");
-    let windows = lanes.open_windows(0x5555_0000_0000..0x5555_0100_0000).expect("windows");
+    let windows = lanes.open_windows(&(0x5555_0000_0000..0x5555_0100_0000)).expect("windows");
     let (other, lane) = (lanes.take().expect("lane"), lanes.take().expect("lane"));
     let counters = windows.counter_address(lane, 0) as u64;
     let parts = open_parts(&lanes, lane).into_iter().chain([(counters, LANE_BYTES)]);
@@ -79,12 +80,12 @@ fn an_abandoned_lane_is_zero_for_its_next_owner() {
 fn all_lanes_can_be_taken_and_no_more() {
     let _turn = low_memory();
     let mut lanes = Lanes::reserve().expect("lanes");
-    let windows = lanes.open_windows(0x5555_0000_0000..0x5555_0100_0000).expect("windows");
-    let most = lanes.count();
+    let windows = lanes.open_windows(&(0x5555_0000_0000..0x5555_0100_0000)).expect("windows");
+    let most = LANES;
     let last = (0..most).map(|_| lanes.take().expect("lane")).last().expect("many lanes");
     fill(lanes.base(last), STATE_BYTES);
     fill(windows.counter_address(last, COUNTERS_PER_ARENA - 1) as u64, COUNTER_BYTES);
-    let end = windows.start() + most as u64 * LANE_BYTES;
+    let end = windows.start() + (most as u64 - 1) * ROW_BYTES + COLUMN_BYTES;
     assert_eq!(windows.counter_address(last, COUNTERS_PER_ARENA - 1) as u64, end - COUNTER_BYTES);
     assert_eq!(lanes.take(), Err(MemoryError::NoLane { most }));
 }
@@ -95,7 +96,7 @@ fn windows_opened_later_serve_the_lanes_in_use() {
     let mut lanes = Lanes::reserve().expect("lanes");
     let lane = lanes.take().expect("lane");
     let near = 0x5555_0000_0000..0x5555_0100_0000;
-    let windows = lanes.open_windows(near.clone()).expect("windows");
+    let windows = lanes.open_windows(&near).expect("windows");
     fill(windows.counter_address(lane, 7) as u64, COUNTER_BYTES);
     // As the instruction computes it: GS base + v + 8 * id.
     assert_eq!(
@@ -105,11 +106,65 @@ fn windows_opened_later_serve_the_lanes_in_use() {
     assert_eq!(windows.value(lane, 7), 0xa5a5_a5a5_a5a5_a5a5_u64 as i64);
     windows.set(lane, 8, -5);
     assert_eq!([6, 8, COUNTERS_PER_ARENA].map(|id| windows.value(lane, id)), [0, -5, 0]);
-    let second = lanes.open_windows(near).expect("windows");
+    let second = lanes.open_windows(&near).expect("windows");
     assert_ne!(windows.start(), second.start());
-    lanes.close_windows(windows);
-    assert_eq!(lanes.windows.len(), 1);
-    assert_eq!(lanes.windows[0].range().start, second.start());
+    fill(second.counter_address(lane, 7) as u64, COUNTER_BYTES);
+    lanes.clear_windows(windows).expect("cleared");
+    assert_eq!([windows, second].map(|each| each.value(lane, 7)), [0, 0xa5a5_a5a5_a5a5_a5a5_u64 as i64]);
+}
+
+/// Each of these programs found room for four arenas once, and translated its code again and again.
+#[test]
+fn many_arenas_may_lie_near_each_other() {
+    let _turn = low_memory();
+    let mut lanes = Lanes::reserve().expect("lanes");
+    let lane = lanes.take().expect("lane");
+    for first in [64 << 20, 0x5555_0000_0000, 0x7f00_0000_0000] {
+        let starts = (0..12).map(|arena: u64| first + arena * (96 << 20));
+        let windows: Vec<_> = starts
+            .map(|start| lanes.open_windows(&(start..start + (16 << 20))).expect("windows near their arena"))
+            .collect();
+        for (number, window) in windows.iter().enumerate() {
+            window.set(lane, 0, number as i64);
+        }
+        for (number, window) in windows.iter().enumerate() {
+            assert_eq!(window.value(lane, 0), number as i64, "each has its own");
+        }
+    }
+}
+
+/// Where the stack is right above the libraries, there is no room as far above them as lanes are above zero.
+#[test]
+fn counters_without_room_beside_their_arena_lie_beside_the_lanes() {
+    let _turn = low_memory();
+    let mut lanes = Lanes::reserve().expect("lanes");
+    let lane = lanes.take().expect("lane");
+    let highest = USER_END - (16 << 20)..USER_END;
+    let windows: Vec<_> = (0..12).map(|_| lanes.open_windows(&highest).expect("windows")).collect();
+    for (number, window) in (1..).zip(&windows) {
+        assert_eq!(window.v, number * COLUMN_BYTES);
+        window.set(lane, 0, number as i64);
+    }
+    assert_eq!(windows.iter().map(|window| window.value(lane, 0)).sum::<i64>(), 12 * 13 / 2);
+}
+
+/// What the program maps where a column is keeps its place, and the arena has another column.
+#[test]
+fn a_column_that_the_program_uses_is_left_to_it() {
+    let _turn = low_memory();
+    let mut lanes = Lanes::reserve().expect("lanes");
+    let lane = lanes.take().expect("lane");
+    let near = 0x5555_0000_0000..0x5555_0100_0000;
+    let first = lanes.open_windows(&near).expect("windows");
+    // Bytes of the next column.
+    let theirs = first.counter_address(lane, 0) as u64 + COLUMN_BYTES;
+    assert_eq!(reservation::map_at(theirs, 4096), Ok(true));
+    fill(theirs, 4096);
+    let second = lanes.open_windows(&near).expect("windows");
+    assert_eq!(second.start(), first.start() + 2 * COLUMN_BYTES);
+    assert!(bytes(theirs, 4096).iter().all(|&byte| byte == 0xa5));
+    // SAFETY: mapped above.
+    assert_eq!(unsafe { carom_base_sys::raw::munmap(theirs, 4096) }, Ok(()));
 }
 
 #[test]
@@ -133,11 +188,8 @@ proptest! {
         let end = page(start + heap);
         let text = format!("400000-600000 r-xp 0 0 1 /bin/a\n{start:x}-{end:x} rw-p 0 0 0 [heap]");
         let mappings = maps::parse(text.as_bytes());
-        let find = |site: &Site| {
-            let bytes = LANE_BYTES * site.lanes as u64;
-            super::super::find_hole(&mappings, bytes, LANE_BYTES, site.within.clone(), site.prefer)
-        };
-        let lanes = Layout::of(&mappings).sites().iter().find_map(find).expect("room");
+        let find = |site| super::super::find_hole(&mappings, BANK_BYTES, COLUMN_BYTES, site, Prefer::Low);
+        let lanes = SITES.into_iter().find_map(find).expect("room");
         prop_assert!(lanes >= end + (1 << 30));
     }
 }
