@@ -15,8 +15,9 @@ use crate::{
 
 /// The largest number of arenas for each version of code, unless code to be translated is beyond the reach of all of them.
 ///
-/// An arena holds 128 Ki blocks. With all metadata that is 25 to 45 MiB, and 1 MiB for each thread.
-const MOST_ARENAS: usize = 6;
+/// An arena holds 128 Ki blocks. With all metadata that is 25 to 45 MiB, and 1 MiB for each thread. A program whose code does
+/// not fit translates it again and again: one of jax, which needs eight arenas, took twice as long with six.
+const MOST_ARENAS: usize = 12;
 
 /// All arenas.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The code cache: translations, their places, and the ways between blocks.
 //!
-//! - **Arenas** ([`code`]): at most six of 16 MiB for each version, within 2 GiB of the original code. Each is a memfd that is
+//! - **Arenas** ([`code`]): at most twelve of 16 MiB for each version, within 2 GiB of the original code. Each is a memfd that is
 //!   mapped twice: executable near the code, writable elsewhere. Code below 2 GiB, whose operands can be absolute, can
 //!   be placed anywhere. Each arena has *windows* of counters, one for every lane, at the same distance from each lane.
 //!   So the same instruction `sub qword ptr gs:[rip+d], 1`, or `gs:[d]` where they lie far from the code

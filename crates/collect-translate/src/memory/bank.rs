@@ -21,7 +21,7 @@ use super::{
 /// The size of a column in one row.
 pub const COLUMN_BYTES: u64 = 1 << 20;
 
-/// Enough columns for the lanes and for the arenas of large programs, in two versions.
+/// Columns for the lanes, and for more arenas than most programs need. Two banks have enough for all of two versions.
 const COLUMNS: u64 = 16;
 
 /// From one row to the next.
