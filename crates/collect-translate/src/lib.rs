@@ -106,15 +106,15 @@ pub use runtime::{
 pub use signal::{
     actions::{
         adopt as adopt_actions, change_natively as change_action,
-        give_back_reserved as give_back_reserved_signals, kernel_action, program_action, reserve_signals,
-        set_program_action,
+        give_back_reserved as give_back_reserved_signals, inherited as inherited_action, kernel_action,
+        program_action, reserve_signals, set_program_action,
     },
     context::{Original, catch_up, original_registers},
     defer::defer_signal,
     deliver::entry as deliver_signal,
     kernel::Action as SignalAction,
     own::{OwnSignals, Stack, find_own_signals},
-    stacks::change_natively as change_stack,
+    stacks::{change_natively as change_stack, in_force as stack_in_force},
 };
 pub use system::aside::{may_end_here, step_aside};
 pub use threads::{

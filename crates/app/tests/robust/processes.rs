@@ -22,6 +22,18 @@ fn children_by_clone_are_told() {
     }
 }
 
+/// What they inherit of ours is not theirs to find, and what they set is in force.
+#[test]
+fn children_that_are_not_followed_have_their_own_handlers() {
+    for kind in ["raw", "copy", "vfork", "shared", "by_hand"] {
+        let program = compile("robust/handlers_of_children.c", &["-rdynamic", "-ldl"]);
+        for options in [&["--engine", "translate", "--period", "1000"][..], &DENSE] {
+            let ending = same_with(options, &program, &[kind]).0;
+            assert_eq!(ending.code(), Some(0), "{kind}");
+        }
+    }
+}
+
 #[test]
 fn the_parent_stays_sampled_after_fork() {
     // Two threads for 400 ms each: at 60 us between samples more than 10,000, and a tenth of them where handlers take so

@@ -35,6 +35,9 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     // A `vfork` child shares its parent's memory and session; nothing is undone for it.
     let Some(session) = session::current().filter(|session| session.is_of_this_process()) else {
         session::unprofiled_child_ends();
+        if forbids(number) {
+            carom_collect_translate::restrict_calls();
+        }
         return None;
     };
     if !forbids(number) {

@@ -35,9 +35,10 @@ fn in_child() {
     perf::settle_limit_in_child();
     HEAP.begin_in_child();
     carom_collect_translate::after_fork();
-    super::signals::keep_in_child();
     translated::set_slot(None);
+    // A child by `clone` has none, although a program may call what is registered for forks there, too (Firefox does).
     let Some(parent) = session::current() else { return };
+    super::signals::keep_in_child();
     let before = signal::quiet_alone(|| begin(parent));
     // Where the child cannot be recorded (on a full disk), signals and stack are the program's own again.
     if registry::current().is_none()

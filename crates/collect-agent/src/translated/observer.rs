@@ -129,6 +129,9 @@ impl Observer for Agent {
         }
         // Nothing begins a session of its own there, and its parent's is not for two.
         if child && cloned {
+            if let Some(thread) = registry::current() {
+                thread.give_back_stack();
+            }
             registry::clear();
             session::publish(None);
         }

@@ -75,6 +75,12 @@ fn for_kernel(action: &Action) -> Action {
     Action { handler: entry(), flags, mask: u64::MAX, ..*action }
 }
 
+/// The action that the program sees for one that the kernel has in this process: a child that is not followed, and has inherited
+/// the engine's handlers.
+pub fn inherited(signal: u64, kernel: Action) -> Action {
+    wishes::get(signal).map_or(kernel, |function| for_program(kernel, function))
+}
+
 /// The action that the program sees for an action of the kernel's while `function` was the program's latest.
 fn for_program(kernel: Action, function: Action) -> Action {
     const RESET: u64 = libc::SA_RESETHAND as u64;

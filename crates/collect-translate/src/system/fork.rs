@@ -50,13 +50,18 @@ pub fn call(
         if stack != 0 {
             thread.slots().regs[number::RSP] = stack;
         }
+        engine.forget_others(thread);
+        if !is_followed {
+            // Nobody begins anew there: it is to find nothing of ours, its handlers for example.
+            actions::give_back();
+            actions::give_back_reserved();
+        }
         begin(engine, thread, copies);
     }
 }
 
 /// In the child. Without a copy of the code, it runs natively.
 fn begin(engine: &mut Engine, thread: &mut Thread, copies: Option<Vec<ArenaCopy>>) {
-    engine.forget_others(thread);
     if replace_code(engine, copies).is_none() {
         process::stop();
         thread.give_back();

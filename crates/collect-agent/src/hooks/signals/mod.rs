@@ -64,6 +64,9 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// Where the C library has handlers return to.
 static RESTORER: AtomicU64 = AtomicU64::new(0);
 
+/// Our handler of SIGTRAP.
+static TRAP_HANDLER: AtomicU64 = AtomicU64::new(0);
+
 /// Begins to virtualise the signals of this process. SIGTRAP has our handler, and had this action before.
 pub fn keep(before: &libc::sigaction) {
     PROCESS.store(process::process_id(), Relaxed);
@@ -71,6 +74,7 @@ pub fn keep(before: &libc::sigaction) {
     translate::find_own_signals(|| crate::registry::current().map(crate::thread::Thread::signals));
     if let Ok(ours) = translate::kernel_action(libc::SIGTRAP as u64) {
         RESTORER.store(ours.restorer, Relaxed);
+        TRAP_HANDLER.store(ours.handler, Relaxed);
     }
     translate::set_program_action(libc::SIGTRAP as u64, &from_library(before));
     translate::adopt_actions();
@@ -92,6 +96,12 @@ pub fn keep_in_child() {
 pub fn is_kept() -> bool {
     let process = PROCESS.load(Relaxed);
     process != 0 && process == process::process_id()
+}
+
+/// Whether this is a child of a process whose signals are virtualised, which nothing of ours has begun: one of `vfork`, or of `clone`. It
+/// has our handlers, and sets its own with the kernel.
+pub fn is_inherited() -> bool {
+    PROCESS.load(Relaxed) != 0 && !is_kept()
 }
 
 fn from_library(action: &libc::sigaction) -> SignalAction {
@@ -128,7 +138,12 @@ unsafe extern "C" fn change_action(
 ) -> libc::c_int {
     if !is_kept() {
         // SAFETY: the caller's arguments.
-        return unsafe { next_sigaction(number, new, old) };
+        let result = unsafe { next_sigaction(number, new, old) };
+        // SAFETY: the caller's pointer is valid or null.
+        if let Some(old) = unsafe { old.as_mut() }.filter(|_| result == 0 && is_inherited()) {
+            show(old, inherited(number, from_library(old)));
+        }
+        return result;
     }
     if bit_of(number) == 0 {
         return fails(libc::EINVAL);
@@ -141,9 +156,21 @@ unsafe extern "C" fn change_action(
     };
     // SAFETY: the caller's pointer is valid or null.
     if let Some(old) = unsafe { old.as_mut() } {
-        old.sa_sigaction = before.handler as libc::sighandler_t;
-        old.sa_flags = before.flags as libc::c_int;
-        old.sa_mask = library_set(before.mask);
+        show(old, before);
     }
     0
+}
+
+fn show(old: &mut libc::sigaction, action: SignalAction) {
+    old.sa_sigaction = action.handler as libc::sighandler_t;
+    old.sa_flags = action.flags as libc::c_int;
+    old.sa_mask = library_set(action.mask);
+}
+
+/// What the program sees for an action that the kernel has in a child that [`is_inherited`].
+fn inherited(number: libc::c_int, kernel: SignalAction) -> SignalAction {
+    if number == libc::SIGTRAP && kernel.handler == TRAP_HANDLER.load(Relaxed) {
+        return translate::program_action(number as u64);
+    }
+    translate::inherited_action(number as u64, kernel)
 }
