@@ -36,6 +36,7 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     let Some(session) = session::current().filter(|session| session.is_of_this_process()) else {
         session::unprofiled_child_ends();
         if forbids(number) {
+            // The engine's handler may still be the kernel's there.
             carom_collect_translate::restrict_calls();
         }
         return None;

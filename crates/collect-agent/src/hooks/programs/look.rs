@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_int};
 use carom_base_sys::{file, process, raw::File};
 use carom_base_wire::Engine;
 
-use super::needed::Dynamic;
+use super::needed::{Dynamic, word};
 
 /// Why a program runs unprofiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,15 +190,6 @@ const fn without_library() -> Option<Refusal> {
 #[cfg(not(feature = "static-link"))]
 const fn without_library() -> Option<Refusal> {
     None
-}
-
-/// `bytes[at..at + 8]` as a number; zeroes beyond the end.
-pub fn word(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    for (to, from) in word.iter_mut().zip(bytes.get(at..).unwrap_or_default()) {
-        *to = *from;
-    }
-    u64::from_le_bytes(word)
 }
 
 const GLIBC_LOADER: &[u8] = b"ld-linux-x86-64.so.2";

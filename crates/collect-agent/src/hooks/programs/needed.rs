@@ -2,8 +2,6 @@
 
 use carom_base_sys::raw::File;
 
-use super::look::word;
-
 /// The libraries of sanitizers that end a program in which another library is loaded before them (AddressSanitizer), or
 /// that find their own state changed (ThreadSanitizer). Clang links both statically, where they do neither.
 const SANITIZERS: [&[u8]; 2] = [b"libasan.so", b"libtsan.so"];
@@ -68,4 +66,13 @@ impl Dynamic {
             Some(offset.wrapping_add(within))
         })
     }
+}
+
+/// `bytes[at..at + 8]` as a number; zeroes beyond the end.
+pub fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    for (to, from) in word.iter_mut().zip(bytes.get(at..).unwrap_or_default()) {
+        *to = *from;
+    }
+    u64::from_le_bytes(word)
 }
