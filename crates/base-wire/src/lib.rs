@@ -59,5 +59,10 @@ pub const VERSION: u32 = 16;
 /// A file whose inode names the calling process's PID namespace.
 pub const PID_NAMESPACE: &std::ffi::CStr = c"/proc/self/ns/pid";
 
+/// How the names begin of sanitizers' libraries that do not work behind the agent: AddressSanitizer ends a program in which
+/// another library was loaded before it, ThreadSanitizer finds its own state changed. Host and agent refuse programs that
+/// need one. Clang links both statically, where they do neither.
+pub const SANITIZERS: [&[u8]; 2] = [b"libasan.so", b"libtsan.so"];
+
 /// The environment variable that tells a new process where its session is.
 pub const SESSION_VARIABLE: &str = "CAROM_SESSION";

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom_base_wire::Engine;
+use carom_base_wire::{Engine, SANITIZERS};
 use object::{
     Endianness, ReadCache, ReadRef, elf,
     read::elf::{Dyn, FileHeader, ProgramHeader},
@@ -197,7 +197,7 @@ fn look_at_elf<'data>(bytes: impl ReadRef<'data>) -> Option<Refusal> {
     }
 }
 
-/// The library of a sanitizer that a program needs. Clang links them statically, where they do no harm.
+/// The library of a sanitizer that a program needs ([`SANITIZERS`]).
 fn sanitizer<'data>(
     header: &elf::FileHeader64<Endianness>,
     endian: Endianness,
@@ -208,7 +208,7 @@ fn sanitizer<'data>(
     let strings = sections.strings(endian, bytes, strings).ok()?;
     let needed = entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED);
     let mut names = needed.filter_map(|entry| entry.string(endian, strings).ok());
-    let is_one = |name: &&[u8]| name.starts_with(b"libasan.so") || name.starts_with(b"libtsan.so");
+    let is_one = |name: &&[u8]| SANITIZERS.iter().any(|sanitizer| name.starts_with(sanitizer));
     names.find(is_one).map(|name| String::from_utf8_lossy(name).into_owned())
 }
 

@@ -4,7 +4,7 @@
 use carom_collect_translate::{Stack, stack_in_force};
 
 use super::{next::next, signals::fails};
-use crate::hooks::signals::{choosing_hook, is_inherited, is_kept};
+use crate::hooks::signals::{choosing_hook, has_inherited, is_kept};
 
 next!(SIGALTSTACK, c"sigaltstack", __real_sigaltstack,
     fn next_sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> libc::c_int);
@@ -34,7 +34,7 @@ fn change_natively(new: *const libc::stack_t, old: *mut libc::stack_t) -> libc::
     // SAFETY: the caller's arguments.
     let result = unsafe { next_sigaltstack(new, old) };
     // SAFETY: the caller's pointer is valid or null.
-    if let Some(old) = unsafe { old.cast::<Stack>().as_mut() }.filter(|_| result == 0 && is_inherited()) {
+    if let Some(old) = unsafe { old.cast::<Stack>().as_mut() }.filter(|_| result == 0 && has_inherited()) {
         *old = stack_in_force(*old);
     }
     result

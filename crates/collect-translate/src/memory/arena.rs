@@ -13,7 +13,7 @@ use super::{
 /// Size of an arena: hot code, then cold (exits, literals).
 pub const ARENA_BYTES: u64 = 16 << 20;
 
-/// The part for hot code. In large programs there were 1.5 to 2.1 bytes of cold code for each byte of it.
+/// The part for hot code. In large programs there were 1.4 to 2.1 bytes of cold code for each byte of it.
 const HOT_BYTES: usize = 6 << 20;
 
 /// The part for cold code.

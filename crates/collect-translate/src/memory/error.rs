@@ -89,7 +89,7 @@ pub enum MemoryError {
         /// How many lanes there are.
         most: usize,
     },
-    /// One half of the arena is full.
+    /// One part of the arena is full.
     #[error("the arena has no room for {hot} + {cold} bytes of code")]
     ArenaFull {
         /// Bytes asked for in the hot part.

@@ -1,10 +1,7 @@
 //! The libraries that a program names.
 
 use carom_base_sys::raw::File;
-
-/// The libraries of sanitizers that end a program in which another library is loaded before them (AddressSanitizer), or
-/// that find their own state changed (ThreadSanitizer). Clang links both statically, where they do neither.
-const SANITIZERS: [&[u8]; 2] = [b"libasan.so", b"libtsan.so"];
+use carom_base_wire::SANITIZERS;
 
 /// Segments of a program remembered; linkers make four or five that are loaded.
 const MOST_SEGMENTS: usize = 8;

@@ -98,10 +98,10 @@ pub fn is_kept() -> bool {
     process != 0 && process == process::process_id()
 }
 
-/// Whether this is a child of a process whose signals are virtualised, which nothing of ours has begun: one of `vfork`, or of `clone`. It
-/// has our handlers, and sets its own with the kernel.
-pub fn is_inherited() -> bool {
-    PROCESS.load(Relaxed) != 0 && !is_kept()
+/// Of a process whose signals are not virtualised: whether it is a child of one whose signals are, by `vfork` or `clone`, so that
+/// nothing of ours has begun it. It has our handlers, and sets its own with the kernel.
+pub fn has_inherited() -> bool {
+    PROCESS.load(Relaxed) != 0
 }
 
 fn from_library(action: &libc::sigaction) -> SignalAction {
@@ -140,7 +140,7 @@ unsafe extern "C" fn change_action(
         // SAFETY: the caller's arguments.
         let result = unsafe { next_sigaction(number, new, old) };
         // SAFETY: the caller's pointer is valid or null.
-        if let Some(old) = unsafe { old.as_mut() }.filter(|_| result == 0 && is_inherited()) {
+        if let Some(old) = unsafe { old.as_mut() }.filter(|_| result == 0 && has_inherited()) {
             show(old, inherited(number, from_library(old)));
         }
         return result;
@@ -167,7 +167,7 @@ fn show(old: &mut libc::sigaction, action: SignalAction) {
     old.sa_mask = library_set(action.mask);
 }
 
-/// What the program sees for an action that the kernel has in a child that [`is_inherited`].
+/// What the program sees for an action that the kernel has, in a child that [`has_inherited`] it.
 fn inherited(number: libc::c_int, kernel: SignalAction) -> SignalAction {
     if number == libc::SIGTRAP && kernel.handler == TRAP_HANDLER.load(Relaxed) {
         return translate::program_action(number as u64);
