@@ -94,6 +94,18 @@ fn it_steps_through_its_own_instructions() {
     }
 }
 
+/// A sample that comes while the program's own signal is put back would take its place: so it did in one of some 100 threads.
+#[test]
+fn traps_that_are_held_back_arrive() {
+    keeps("held_traps.c", &[]);
+    let program = compile("robust/held_traps.c", &[]);
+    for delivery in ["setsig", "posix-timer"] {
+        let options = [&DENSE[..], &["--delivery", delivery]].concat();
+        let (ending, _) = same_with(&options, &program, &[]);
+        assert_eq!(ending.code(), Some(0), "{delivery}: {}", ending.complaint());
+    }
+}
+
 #[test]
 fn older_names_do_what_they_did() {
     let (ending, _) = same("old_names.c", &[]);

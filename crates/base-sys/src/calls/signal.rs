@@ -29,7 +29,7 @@ pub struct TrapInfo(*const libc::siginfo_t);
 
 impl TrapInfo {
     /// # Safety
-    /// `info` is what the kernel passed to a running signal handler.
+    /// `info` is what the kernel passed to a running signal handler, or has filled in.
     pub unsafe fn new(info: *const libc::siginfo_t) -> Self {
         Self(info)
     }
@@ -228,10 +228,23 @@ pub unsafe fn alternate_stack(new: *const libc::stack_t, old: *mut libc::stack_t
     if result < 0 { Err(SysError::last("sigaltstack")) } else { Ok(()) }
 }
 
+/// Takes `signal` from those that wait for the calling thread, or for its process, while the thread blocks it. None where none
+/// waits. Signal-safe.
+pub fn take_waiting(signal: i32) -> Option<libc::siginfo_t> {
+    // SAFETY: all zeroes is a valid place for the answer, and a timeout that is over at once.
+    let (mut info, at_once): (libc::siginfo_t, libc::timespec) = unsafe { std::mem::zeroed() };
+    let (set, place) = (bit(signal), &raw mut info);
+    // SAFETY: places of ours that outlive the call.
+    let taken = unsafe {
+        libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, place, &raw const at_once, size_of::<Mask>())
+    };
+    (taken == libc::c_long::from(signal)).then_some(info)
+}
+
 /// Sends a signal on, with its `siginfo_t`: to the whole process, or to the calling thread alone.
 ///
 /// # Safety
-/// `info` is what the kernel passed to a running signal handler.
+/// `info` is what the kernel passed to a running signal handler, or has filled in.
 pub unsafe fn pass_on(signal: i32, info: *const libc::siginfo_t, to_process: bool) {
     // SAFETY: no arguments.
     let process = unsafe { libc::getpid() };

@@ -3,7 +3,7 @@
 use carom_base_sys::signal;
 use carom_collect_translate::program_action;
 
-use crate::{context::Context, hooks::signals::real_sigaction, registry, thread::State};
+use crate::{context::Context, hooks::signals::real_sigaction, registry, sampler::Origin, thread::State};
 
 /// Does what would have happened natively. False where a handler of the program must run, which the caller does.
 pub fn is_settled(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) -> bool {
@@ -39,8 +39,22 @@ fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     // A trap that is blocked ends the process.
     context.end_steps();
     context.block(signal::bit(libc::SIGTRAP));
+    // Of one number, one signal waits for a thread: a sample that came meanwhile would take the place of the program's signal.
+    let waiting = signal::take_waiting(libc::SIGTRAP);
+    send_on(info);
+    if let Some(waiting) = waiting.filter(is_foreign) {
+        send_on(&raw const waiting);
+    }
+}
+
+fn is_foreign(info: &libc::siginfo_t) -> bool {
+    // SAFETY: what the kernel has filled in.
+    Origin::of(unsafe { signal::TrapInfo::new(info) }) == Origin::Foreign
+}
+
+fn send_on(info: *const libc::siginfo_t) {
     // Where it was sent to the process, another thread may be waiting for it.
-    // SAFETY: the kernel's argument.
+    // SAFETY: what the kernel has filled in.
     let to_process = unsafe { (*info).si_code } == libc::SI_USER;
     // SAFETY: as above.
     unsafe { signal::pass_on(libc::SIGTRAP, info, to_process) };
