@@ -6,7 +6,10 @@ use std::{fs::File, path::Path};
 
 use object::{
     Endianness, FileKind, ReadCache, ReadRef, elf,
-    read::elf::{Dyn, ElfFile64, Sym},
+    read::{
+        StringTable,
+        elf::{Dyn, ElfFile64, SectionHeader, Sym},
+    },
 };
 
 /// A library that a program is linked with, by how its name begins, and whose code it makes.
@@ -51,9 +54,12 @@ fn of_elf<'data, R: ReadRef<'data>>(bytes: R) -> Option<&'static str> {
     };
     let exported = || {
         let symbols = file.elf_dynamic_symbol_table();
+        // All names at once: each by itself takes two system calls, and there may be many thousands.
+        let names = sections.section(symbols.string_section()).ok()?.data(endian, bytes).ok()?;
+        let names = StringTable::new(names, 0, names.len() as u64);
         let mut defined = symbols.iter().filter(|symbol| !symbol.is_undefined(endian));
         defined.find_map(|symbol| {
-            let name = symbol.name(endian, symbols.strings()).ok()?;
+            let name = symbol.name(endian, names).ok()?;
             EXPORTS.iter().find(|(export, _)| name == export.as_bytes()).map(|(_, runtime)| *runtime)
         })
     };
