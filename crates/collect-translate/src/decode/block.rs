@@ -46,6 +46,11 @@ impl Sums {
         self.system_calls += u32::from(statics.system_call);
     }
 
+    /// Whether a block with one more such instruction has more than [`MOST_ACCESSES`] of a kind.
+    fn is_crowded_with(&self, statics: &Statics) -> bool {
+        self.loads + statics.loads > MOST_ACCESSES || self.stores + statics.stores > MOST_ACCESSES
+    }
+
     /// Loads and stores.
     pub fn accesses(&self) -> i64 {
         i64::from(self.loads) + i64::from(self.stores)
@@ -102,7 +107,7 @@ impl Packed {
 }
 
 /// An instruction of a block.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Decoded {
     pub instruction: Instruction,
     pub statics: Statics,
@@ -111,20 +116,29 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// The next instruction, if it is valid.
-    pub fn next(decoder: &mut Decoder<'_>, accesses: &mut Accesses) -> Option<Self> {
+    /// Becomes the next instruction. Returns whether that is valid.
+    ///
+    /// In place: what has just been written in small parts cannot soon be copied in large ones without a wait.
+    pub fn read(&mut self, decoder: &mut Decoder<'_>, accesses: &mut Accesses) -> bool {
         if !decoder.can_decode() {
-            return None;
+            return false;
         }
-        let instruction = decoder.decode();
+        decoder.decode_out(&mut self.instruction);
+        let instruction = &self.instruction;
         if instruction.is_invalid() {
-            return None;
+            return false;
         }
-        let statics = when_it_runs(&instruction, accesses.statics(&instruction));
-        let relative = instruction.is_ip_rel_memory_operand();
-        let displacement =
-            if relative { decoder.get_constant_offsets(&instruction).displacement_offset() } else { 0 };
-        Some(Self { instruction, statics, displacement })
+        // How much XSAVE and its kin store depends on registers: it is counted when they run, like lanes.
+        self.statics = match instruction.memory_size() {
+            MemorySize::Xsave | MemorySize::Xsave64 => Statics { lanes: true, ..Statics::default() },
+            _ => accesses.statics(instruction),
+        };
+        self.displacement = if instruction.is_ip_rel_memory_operand() {
+            decoder.get_constant_offsets(instruction).displacement_offset()
+        } else {
+            0
+        };
+        true
     }
 
     /// Whether a block ends behind it: at transfers of control, and at system calls, which may never return.
@@ -164,18 +178,17 @@ impl Block {
     ) -> Option<Self> {
         instructions.clear();
         let mut block = Self { pc: decoder.ip(), instructions, sums: Sums::default() };
-        while block.instructions.len() < MOST_INSTRUCTIONS {
-            let Some(decoded) = Decoded::next(decoder, accesses) else { break };
-            let mut sums = block.sums;
-            sums.add(&decoded);
-            let crowded = sums.loads > MOST_ACCESSES || sums.stores > MOST_ACCESSES;
-            if crowded && !block.instructions.is_empty() {
+        let Self { instructions, sums, .. } = &mut block;
+        while instructions.len() < MOST_INSTRUCTIONS {
+            let first = instructions.is_empty();
+            instructions.push(Decoded::default());
+            let Some(decoded) = instructions.last_mut() else { break };
+            if !decoded.read(decoder, accesses) || !first && sums.is_crowded_with(&decoded.statics) {
+                instructions.pop();
                 break;
             }
-            let is_last = decoded.ends_block();
-            block.sums = sums;
-            block.instructions.push(decoded);
-            if is_last {
+            sums.add(decoded);
+            if decoded.ends_block() {
                 break;
             }
         }
@@ -199,14 +212,6 @@ impl Block {
     /// One past its last byte.
     pub fn end(&self) -> u64 {
         self.last().map_or(self.pc, Instruction::next_ip)
-    }
-}
-
-/// How much XSAVE and its kin store depends on registers: it is counted when they run, like lanes.
-fn when_it_runs(instruction: &Instruction, statics: Statics) -> Statics {
-    match instruction.memory_size() {
-        MemorySize::Xsave | MemorySize::Xsave64 => Statics { lanes: true, ..Statics::default() },
-        _ => statics,
     }
 }
 

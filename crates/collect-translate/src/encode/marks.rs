@@ -194,8 +194,11 @@ pub struct Mark {
 /// The marks of a fragment in the making, in the order of cache addresses, as differences: about three bytes each.
 #[derive(Debug)]
 pub struct Marks {
-    first: Mark,
-    last: Mark,
+    /// Addresses of the fragment.
+    first: (u64, u64),
+    /// Those of the last mark. No whole mark, whose small parts would be written one by one and read together at once, for which
+    /// the processor waits.
+    last: (u64, u64),
     encoded: Vec<u8>,
 }
 
@@ -210,8 +213,7 @@ pub struct Finished {
 impl Marks {
     /// For a fragment at `cache` made from the code at `pc`.
     pub fn new(cache: u64, pc: u64) -> Self {
-        let first = Mark { cache, pc, undo: Undo::Nothing, spilled: Spilled::None, counting: None };
-        Self { first, last: first, encoded: Vec::new() }
+        Self { first: (cache, pc), last: (cache, pc), encoded: Vec::new() }
     }
 
     /// The same, in the memory of an earlier one.
@@ -227,8 +229,9 @@ impl Marks {
 
     /// The same, with registers borrowed.
     pub fn push_mark(&mut self, mark: Mark) {
-        self.unsigned(mark.cache.wrapping_sub(self.last.cache));
-        let step = mark.pc.wrapping_sub(self.last.pc) as i64;
+        let (cache, pc) = self.last;
+        self.unsigned(mark.cache.wrapping_sub(cache));
+        let step = mark.pc.wrapping_sub(pc) as i64;
         // Zigzag: small numbers of either sign become small numbers.
         self.unsigned((step << 1 ^ step >> 63) as u64);
         let (spilled, counting) = (mark.spilled.code(), mark.counting.map(|register| register.0));
@@ -236,12 +239,12 @@ impl Marks {
         self.encoded
             .push(mark.undo as u8 | with(spilled, Undo::WITH_LENT) | with(counting, Undo::WITH_COUNTER));
         self.encoded.extend(spilled.into_iter().chain(counting));
-        self.last = mark;
+        self.last = (mark.cache, mark.pc);
     }
 
     /// The marks in no more memory than they need, and the memory in which they were made.
     pub fn finish(self) -> (Finished, Vec<u8>) {
-        let Mark { cache, pc, .. } = self.first;
+        let (cache, pc) = self.first;
         (Finished { cache, pc, encoded: self.encoded.as_slice().into() }, self.encoded)
     }
 

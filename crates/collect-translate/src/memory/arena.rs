@@ -71,15 +71,16 @@ impl Part {
         self.size - self.used
     }
 
-    /// The same with `bytes` more allocated.
-    fn grown(self, alias: &Reservation, bytes: usize) -> Result<Self, MemoryError> {
+    /// Allocates `bytes` more; nothing where there is no memory.
+    fn grow(&mut self, alias: &Reservation, bytes: usize) -> Result<(), MemoryError> {
         let used = self.used + bytes;
-        if used <= self.populated {
-            return Ok(Self { used, ..self });
+        if used > self.populated {
+            let populated = used.next_multiple_of(self.step).min(self.size);
+            alias.populate((self.start + self.populated) as u64..(self.start + populated) as u64)?;
+            (self.populated, self.step) = (populated, (2 * self.step).min(STEP_BYTES));
         }
-        let populated = used.next_multiple_of(self.step).min(self.size);
-        alias.populate((self.start + self.populated) as u64..(self.start + populated) as u64)?;
-        Ok(Self { used, populated, step: (2 * self.step).min(STEP_BYTES), ..self })
+        self.used = used;
+        Ok(())
     }
 }
 
@@ -199,10 +200,8 @@ impl Arena {
         if !self.room(hot, cold) {
             return Err(MemoryError::ArenaFull { hot, cold });
         }
-        let hot = self.hot.grown(&self.alias, hot)?;
-        self.cold = self.cold.grown(&self.alias, cold)?;
-        self.hot = hot;
-        Ok(())
+        self.cold.grow(&self.alias, cold)?;
+        self.hot.grow(&self.alias, hot).inspect_err(|_| self.cold.used -= cold)
     }
 
     /// Writes allocated code that nothing executes yet, at an execution address.

@@ -52,7 +52,10 @@ pub fn find(cache: &mut Cache, pc: u64, due: &Due, counted: i64) -> Option<Sites
         if sites.0.iter().flatten().count() == due.count() {
             break;
         }
-        let Some(decoded) = Decoded::next(&mut decoder, &mut cache.accesses) else { break };
+        let mut decoded = Decoded::default();
+        if !decoded.read(&mut decoder, &mut cache.accesses) {
+            break;
+        }
         let here = [decoded.statics.loads, decoded.statics.stores];
         for (place, access) in sites.0.iter_mut().zip(due.accesses()) {
             let (wanted, store) = access;
