@@ -25,6 +25,9 @@ pub struct Follower {
     pub entry: u64,
     /// Behind the code that counts the falling through.
     pub body: u64,
+    /// The numbers, in the arena, of its counter and of the fragment.
+    pub counter: u32,
+    pub fragment: u32,
 }
 
 /// All translations.

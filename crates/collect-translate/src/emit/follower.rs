@@ -12,7 +12,7 @@ use crate::{
     encode::marks::Undo,
     lane::{registers::Gpr, slots::Scratch},
     probes::{
-        counter::{Counter, Unit},
+        counter::Counter,
         mode::{Mode, Version},
     },
 };
@@ -20,15 +20,14 @@ use crate::{
 /// Makes a side entry to the follower at `pc`, and returns its address. `None` where there is no room nearby, or where the
 /// follower counts for others.
 pub fn side_entry(cache: &mut Cache, pc: u64, follower: Follower) -> Option<u64> {
-    let (_, code) = cache.arenas.at(follower.entry)?;
-    let (id, _) = code.last_counter(follower.entry, Unit::Execution)?;
-    if code.follower_of(id).is_some() {
+    let (index, code) = cache.arenas.at(follower.entry)?;
+    if code.follower_of(follower.counter.into()).is_some() {
         return None;
     }
     let mut builder = Builder::begin(cache, pc, Version::Plain)?;
-    let arena = builder.cache.arenas.get(builder.index)?;
-    // The side entry must be forgotten together with its target.
-    builder.original = arena.original(follower.body)?;
+    // The side entry must be forgotten together with its target. The arena may have been emptied to make room.
+    let arena = builder.cache.arenas.get(builder.index).filter(|_| builder.index == index)?;
+    builder.original = arena.original(follower.fragment)?;
     let block = builder.decode(pc)?;
     let plan = builder.plan(&block);
     if plan.failed {

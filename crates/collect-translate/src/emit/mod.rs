@@ -303,8 +303,10 @@ impl<'c> Builder<'c> {
                 self.count_block(block, &plan, entry, follows);
                 first = Undo::Counted;
             }
-            if follows {
-                self.cache.translations.follows(block.pc, Follower { entry, body: self.code.here() });
+            if let (true, Some(counter)) = (follows, self.counted) {
+                let fragment = self.cache.arenas.get(self.index).map_or(0, |code| code.next_fragment());
+                let (body, counter) = (self.code.here(), counter as u32);
+                self.cache.translations.follows(block.pc, Follower { entry, body, counter, fragment });
             }
         }
         let timed = !self.times_in_copies();

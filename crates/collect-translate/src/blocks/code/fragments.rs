@@ -95,9 +95,14 @@ impl Code {
         self.fragments.find(address).is_some_and(|fragment| !fragment.original.is_empty())
     }
 
-    /// The original bytes, from first to last, of the fragment that contains `address`, if they have not changed.
-    pub fn original(&self, address: u64) -> Option<Range<u64>> {
-        let original = &self.fragments.find(address)?.original;
+    /// The number of the fragment that is added next.
+    pub fn next_fragment(&self) -> u32 {
+        self.fragments.hot.len() as u32
+    }
+
+    /// The original bytes, from first to last, of the fragment of this number, if they have not changed.
+    pub fn original(&self, fragment: u32) -> Option<Range<u64>> {
+        let original = &self.fragments.hot.get(fragment as usize)?.original;
         (!original.is_empty()).then(|| original.clone())
     }
 
