@@ -10,7 +10,7 @@
 
 use std::{arch::asm, ffi::CStr, ops::Range, sync::OnceLock};
 
-use iced_x86::{Instruction, Mnemonic, OpKind};
+use iced_x86::{Code, Instruction};
 
 use super::source;
 use crate::memory::{Regions, program};
@@ -46,6 +46,27 @@ pub struct Sequences {
     fresh: Vec<Range<u64>>,
     /// The descriptor that was published last.
     published: u64,
+    /// Places that held no descriptor when they were looked at, which asks the kernel: instructions name a few of them again
+    /// and again. One that is made later is found when it is published.
+    others: Others,
+}
+
+/// Places by their lowest bits.
+#[derive(Debug)]
+struct Others([u64; 256]);
+
+impl Default for Others {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl Others {
+    fn entry(&mut self, place: u64) -> &mut u64 {
+        let Self(places) = self;
+        let index = (place / ALIGNMENT) as usize % places.len();
+        &mut places[index]
+    }
 }
 
 impl Sequences {
@@ -64,13 +85,17 @@ impl Sequences {
     pub fn forget(&mut self, changed: &Range<u64>) {
         self.known.retain(|range| range.end <= changed.start || changed.end <= range.start);
         self.published = 0;
+        self.others = Others::default();
     }
 
     /// Notes the sequences whose descriptors these instructions name.
     pub fn find<'i>(&mut self, regions: &Regions, instructions: impl Iterator<Item = &'i Instruction>) {
         for instruction in instructions {
-            if let Some(place) = named(instruction) {
-                self.note(regions, place, instruction.ip());
+            if let Some(place) = named(instruction)
+                && *self.others.entry(place) != place
+                && !self.note(regions, place, instruction.ip())
+            {
+                *self.others.entry(place) = place;
             }
         }
     }
@@ -96,15 +121,17 @@ impl Sequences {
     }
 
     /// Notes the sequence whose descriptor lies at `place`, if there is one, and the code in front of it from `from`
-    /// on, if it is prepared there.
-    fn note(&mut self, regions: &Regions, place: u64, from: u64) {
+    /// on, if it is prepared there. Returns whether there is one.
+    fn note(&mut self, regions: &Regions, place: u64, from: u64) -> bool {
         if place.is_multiple_of(ALIGNMENT)
             && let Some(descriptor) = program::read::<Descriptor>(place)
             && let Some(Range { start, end }) = sequence(regions, descriptor)
         {
             let prepares = (start.saturating_sub(MOST_PREPARATION)..start).contains(&from);
             self.add(if prepares { from } else { start }..end);
+            return true;
         }
+        false
     }
 
     fn add(&mut self, range: Range<u64>) {
@@ -139,9 +166,11 @@ fn symbol<T: Copy>(name: &CStr) -> Option<T> {
 
 /// The address that an instruction names, if it may be a descriptor's.
 fn named(instruction: &Instruction) -> Option<u64> {
-    let place = match (instruction.mnemonic(), instruction.op1_kind()) {
-        (Mnemonic::Lea, _) if instruction.is_ip_rel_memory_operand() => instruction.ip_rel_memory_address(),
-        (Mnemonic::Mov, OpKind::Immediate64 | OpKind::Immediate32 | OpKind::Immediate32to64) => {
+    let place = match instruction.code() {
+        Code::Lea_r64_m | Code::Lea_r32_m if instruction.is_ip_rel_memory_operand() => {
+            instruction.ip_rel_memory_address()
+        }
+        Code::Mov_r64_imm64 | Code::Mov_r32_imm32 | Code::Mov_rm64_imm32 | Code::Mov_rm32_imm32 => {
             instruction.immediate(1)
         }
         _ => return None,

@@ -1,6 +1,6 @@
 //! Which of the program's memory is code that may be translated.
 
-use std::{iter, ops::Range};
+use std::{cell::Cell, iter, ops::Range};
 
 use super::{Mapping, MappingKind, MemoryError, maps};
 
@@ -15,6 +15,8 @@ pub struct Regions {
     /// Those of them that are readable and not writable.
     constants: Vec<Range<u64>>,
     excluded: Vec<Range<u64>>,
+    /// Where in `code` the last region was found: most questions in a row are about one.
+    latest: Cell<usize>,
     /// Ranges that system calls are changing now, and whether there was code in them.
     in_flight: Vec<(Range<u64>, bool)>,
 }
@@ -97,8 +99,12 @@ impl Regions {
 
     /// The code around `pc`.
     pub fn contains(&self, pc: u64) -> Option<Range<u64>> {
-        let before = self.code.partition_point(|range| range.start <= pc).checked_sub(1)?;
-        self.code.get(before).filter(|range| pc < range.end).cloned()
+        let at = |index: usize| self.code.get(index).filter(|range| range.contains(&pc)).cloned();
+        at(self.latest.get()).or_else(|| {
+            let before = self.code.partition_point(|range| range.start <= pc).checked_sub(1)?;
+            self.latest.set(before);
+            at(before)
+        })
     }
 
     /// The bytes from `pc` to the end of its region.
