@@ -14,7 +14,8 @@ pub mod host;
 pub mod lock;
 
 pub use calls::{
-    clock, door, file, loader, map, map_query, own_room, perf, process, raw, signal, timer, user_memory,
+    clock, descriptor, door, file, loader, map, map_query, maps, own_room, perf, process, raw, signal, timer,
+    user_memory,
 };
 pub use error::SysError;
 pub use host::{child, latency, machine, memory, probe};

@@ -1,8 +1,8 @@
 //! Mappings that are no modules: files, shared memory, the heap, the stack. The host names data by them.
 
-use std::{ffi::CStr, ops::Range, os::unix::ffi::OsStrExt};
+use std::{ops::Range, os::unix::ffi::OsStrExt};
 
-use carom_base_sys::{SysError, file, map_query::MapQuery, raw};
+use carom_base_sys::{SysError, map_query::MapQuery, maps, raw};
 
 use crate::{
     journal::Text,
@@ -31,8 +31,6 @@ static BUFFERS: Lock<Buffers> = Lock::new(
 
 /// The most mappings that are reported. A program with more of them maps thousands of files, which no report can show.
 const MOST_MAPPINGS: usize = 1024;
-
-const MAPS: &CStr = c"/proc/self/maps";
 
 /// Writes the mappings into the journal. Signal-safe.
 pub fn announce(session: &Session) {
@@ -101,7 +99,7 @@ pub fn shared_at(addr: u64) -> Result<Option<Mapping<'static>>, SysError> {
     /// In the answer: the process may write there; others see what it writes.
     const WRITABLE: u64 = 2;
     const SHARED: u64 = 8;
-    let file = file::open(libc::AT_FDCWD, MAPS).ok_or(UNKNOWN)?;
+    let file = maps::open().map_err(|_| UNKNOWN)?;
     let mut query = MapQuery::at(addr);
     let found = match query.ask(&file) {
         Err(libc::ENOENT) => return Ok(None),
@@ -120,7 +118,7 @@ pub fn shared_at(addr: u64) -> Result<Option<Mapping<'static>>, SysError> {
 
 /// Visits every mapping, with whether it is shared. False where there is nothing to read. Signal-safe.
 fn each(buffer: &mut [u8], mut visit: impl FnMut(Mapping<'_>, bool)) -> bool {
-    let Some(file) = file::open(libc::AT_FDCWD, MAPS) else { return false };
+    let Ok(file) = maps::open() else { return false };
     let (mut offset, mut kept) = (0, 0);
     loop {
         let read = file.read_at(&mut buffer[kept..], offset);

@@ -29,6 +29,7 @@ mod processes;
 mod processor;
 mod profile;
 mod profiles;
+mod restricted;
 mod reuse;
 mod reuse_files;
 mod shared_memory;

@@ -1,11 +1,13 @@
 //! System calls that handlers and hooks make inside the program.
 
 pub mod clock;
+pub mod descriptor;
 pub mod door;
 pub mod file;
 pub mod loader;
 pub mod map;
 pub mod map_query;
+pub mod maps;
 pub mod own_room;
 pub mod perf;
 pub mod process;

@@ -121,6 +121,18 @@ impl File {
         Ok(file)
     }
 
+    /// The file that the caller has open with this descriptor.
+    pub fn from_number(fd: i32) -> Self {
+        Self(fd)
+    }
+
+    /// Its descriptor, which is not closed.
+    pub fn into_number(self) -> i32 {
+        let fd = self.0;
+        std::mem::forget(self);
+        fd
+    }
+
     /// Its descriptor.
     pub fn number(&self) -> i32 {
         self.0

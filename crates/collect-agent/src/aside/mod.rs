@@ -11,7 +11,7 @@ mod filter;
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
-use carom_base_sys::{clock, perf, signal, timer, user_memory};
+use carom_base_sys::{clock, maps, perf, signal, timer, user_memory};
 use carom_base_wire::Engine;
 use carom_collect_translate::Obstacle;
 use filter::{Instruction, MOST_INSTRUCTIONS};
@@ -43,6 +43,7 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     };
     if !forbids(number) {
         session.reserve_slots();
+        maps::keep();
         return None;
     }
     if let Some(code) = other(number, arguments) {

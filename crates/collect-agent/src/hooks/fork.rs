@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use carom_base_sys::{perf, signal};
+use carom_base_sys::{descriptor, signal};
 use carom_collect_translate::Stack;
 
 use crate::{
@@ -32,7 +32,7 @@ fn in_child() {
         return;
     }
     lock::forget_others();
-    perf::settle_limit_in_child();
+    descriptor::settle_limit_in_child();
     HEAP.begin_in_child();
     carom_collect_translate::after_fork();
     translated::set_slot(None);

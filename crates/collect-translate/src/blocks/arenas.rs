@@ -34,7 +34,8 @@ pub struct Arenas {
     most: usize,
     /// The largest number of blocks in one.
     most_blocks: usize,
-    /// A limit on the process's memory left no room for another one: limits are seldom raised, and to ask takes long.
+    /// There is no other one to be had, but for lack of a place: a limit on the process's memory leaves no room, or the mappings cannot
+    /// be read. That seldom changes, and to try takes long.
     is_limited: bool,
 }
 
@@ -109,7 +110,8 @@ impl Arenas {
             }
             made => made,
         };
-        let arena = arena.ok()?;
+        let arena =
+            arena.inspect_err(|error| self.is_limited = !matches!(error, MemoryError::NoHole { .. })).ok()?;
         self.began += 1;
         self.codes.push(Code::new(arena, (self.began, version), misses())?);
         Some(self.codes.len() - 1)

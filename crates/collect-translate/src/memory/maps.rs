@@ -1,10 +1,10 @@
 //! The mappings of the process: `/proc/self/maps` (proc(5)).
 
-use std::{ffi::CStr, ops::Range};
+use std::ops::Range;
 
 use super::{
     MemoryError,
-    sys::{self, Errno, File},
+    sys::{self, Errno},
 };
 
 /// A mapping of this process.
@@ -50,9 +50,6 @@ pub enum MappingKind {
     Other,
 }
 
-/// `/proc/self/maps` is empty once the main thread has ended (pthread_exit in `main`); this is not.
-const MAPS: &CStr = c"/proc/thread-self/maps";
-
 /// One read returns at most a page or so; a large program has some thousand mappings of about 100 bytes.
 const READ_BYTES: usize = 16 << 10;
 
@@ -84,18 +81,18 @@ const NO_HEAP: Mapping = Mapping {
 };
 
 fn read_text() -> Result<Vec<u8>, Errno> {
-    let file = File::open(MAPS)?;
+    let file = carom_base_sys::maps::open()?;
     let mut text = Vec::new();
     let mut filled = 0;
     loop {
         text.resize(filled + READ_BYTES, 0);
-        match file.read(text.get_mut(filled..).unwrap_or_default())? {
+        match file.read_at(text.get_mut(filled..).unwrap_or_default(), filled as u64) {
             0 => break,
             read => filled += read,
         }
     }
     text.truncate(filled);
-    Ok(text)
+    if text.is_empty() { Err(libc::ESRCH) } else { Ok(text) }
 }
 
 /// The mappings in a text of the form of `/proc/PID/maps`; lines of any other form are left out.

@@ -2,7 +2,7 @@ use std::os::fd::RawFd;
 
 use perf_event_open_sys::bindings as raw;
 
-use super::{descriptor, open};
+use super::{super::descriptor, open};
 use crate::{
     SysError,
     calls::{

@@ -3,9 +3,7 @@
 //! Facts and costs: `docs/algorithms.md`. Both kinds of event belong to one thread, count in user mode only and are
 //! closed by exec.
 
-mod descriptor;
 mod event;
 mod open;
 
-pub use descriptor::{settle_limit, settle_limit_in_child};
 pub use event::{Delivery, Event, Watch, close_all};

@@ -5,7 +5,7 @@ use std::{
     io::Write,
 };
 
-use carom_base_sys::{file, perf, signal, user_memory::Reader};
+use carom_base_sys::{descriptor, file, signal, user_memory::Reader};
 
 use super::{
     OURS,
@@ -48,7 +48,7 @@ pub unsafe fn launch(
         note(session, program, refusal);
     }
     let start = |environment| {
-        perf::settle_limit();
+        descriptor::settle_limit();
         signal::set_errno(before);
         with_its_mask(|| start(environment))
     };

@@ -1,0 +1,159 @@
+//! The list of this process's mappings, also where it can no longer be opened: in another root, or behind Landlock.
+//!
+//! Signal-safe.
+
+use std::{
+    ffi::CStr,
+    sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*},
+};
+
+use super::{
+    descriptor, file,
+    process::process_id,
+    raw::{Errno, File, call},
+};
+
+/// `/proc/self/maps` is empty where it is opened once the main thread has ended (pthread_exit in `main`); this is not.
+const MAPS: &CStr = c"/proc/thread-self/maps";
+
+/// Can be read as long as the process lives, whichever thread has opened it.
+const MAPS_TO_KEEP: &CStr = c"/proc/self/maps";
+
+/// No descriptor, and one that is about to be kept.
+const NONE: i32 = -1;
+const BUSY: i32 = -2;
+
+/// The descriptor that is kept.
+static KEPT: AtomicI32 = AtomicI32::new(NONE);
+
+/// The process that it tells of: a forked child has its parent's.
+static KEPT_BY: AtomicU32 = AtomicU32::new(0);
+
+/// The file behind it: the program may have closed all descriptors, and opened another one with this number.
+static KEPT_FILE: AtomicU64 = AtomicU64::new(0);
+
+/// Opens the list for reading with [`File::read_at`].
+///
+/// # Errors
+/// As of open(2), where none is [kept](keep) either.
+pub fn open() -> Result<File, Errno> {
+    File::open(MAPS).or_else(|errno| copy_of_kept().ok_or(errno))
+}
+
+/// The process is about to change what it may open, or sees: keeps the list open from now on.
+pub fn keep() {
+    let before = KEPT.load(Acquire);
+    if before == BUSY || copy_of_kept().is_some() {
+        return;
+    }
+    // ATOMICS: whoever has made it busy writes the other two.
+    if KEPT.compare_exchange(before, BUSY, Acquire, Relaxed).is_err() {
+        return;
+    }
+    let kept = File::open(MAPS_TO_KEEP).ok().and_then(|file| {
+        KEPT_FILE.store(file::status_of(&file)?.st_ino, Relaxed);
+        KEPT_BY.store(process_id(), Relaxed);
+        Some(descriptor::keep_high(file.into_number()))
+    });
+    // ATOMICS: release, for what tells of the file.
+    KEPT.store(kept.unwrap_or(NONE), Release);
+}
+
+/// Another descriptor of the list that is kept, if it still is, and this process's.
+fn copy_of_kept() -> Option<File> {
+    // ATOMICS: pairs with the release in `keep`.
+    let kept = KEPT.load(Acquire);
+    if kept < 0 || KEPT_BY.load(Relaxed) != process_id() {
+        return None;
+    }
+    // SAFETY: integer arguments only.
+    let copy = unsafe { call(libc::SYS_fcntl, [kept as u64, libc::F_DUPFD_CLOEXEC as u64, 0, 0, 0, 0]) };
+    let copy = File::from_number(copy.ok()? as i32);
+    (file::status_of(&copy)?.st_ino == KEPT_FILE.load(Relaxed)).then_some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a process of its own, whose root is then another one. Status 0 where `test` holds.
+    fn elsewhere(test: impl FnOnce() -> bool) {
+        // SAFETY: the child calls async-signal-safe functions only.
+        match unsafe { libc::fork() } {
+            // SAFETY: ends the child.
+            0 => unsafe { libc::_exit(i32::from(!test())) },
+            child => {
+                let mut status = 0;
+                // SAFETY: our child, and a valid place.
+                unsafe { libc::waitpid(child, &raw mut status, 0) };
+                assert_eq!(status, 0);
+            }
+        }
+    }
+
+    /// Where there is no /proc. False without the right to.
+    fn enter_root() -> bool {
+        // SAFETY: a terminated string.
+        unsafe { libc::chroot(c"/sys/kernel".as_ptr()) == 0 }
+    }
+
+    /// Whether the list tells of a mapping that is made now.
+    fn is_ours() -> bool {
+        let Ok(file) = open() else { return false };
+        let protection = libc::PROT_READ | libc::PROT_EXEC;
+        // SAFETY: a fresh mapping.
+        let place = unsafe {
+            libc::mmap(std::ptr::null_mut(), 4096, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        };
+        let (mut text, mut filled) = ([0; 1 << 16], 0);
+        while let read @ 1.. = file.read_at(&mut text[filled..], filled as u64) {
+            filled += read;
+        }
+        let mut digits = [0; 12];
+        for (n, digit) in digits.iter_mut().enumerate() {
+            *digit = b"0123456789abcdef"[place.addr() >> (44 - 4 * n) & 15];
+        }
+        text[..filled].windows(12).any(|window| window == digits)
+    }
+
+    #[test]
+    fn what_is_kept_is_read_in_another_root() {
+        elsewhere(|| {
+            keep();
+            let kept = is_ours();
+            !enter_root() || kept && is_ours()
+        });
+        elsewhere(|| !enter_root() || open().is_err());
+    }
+
+    #[test]
+    fn a_child_does_not_take_its_parents_list_for_its_own() {
+        elsewhere(|| {
+            keep();
+            if !enter_root() {
+                return true;
+            }
+            // SAFETY: as above.
+            match unsafe { libc::fork() } {
+                // SAFETY: ends the child.
+                0 => unsafe { libc::_exit(i32::from(open().is_ok())) },
+                child => {
+                    let mut status = 0;
+                    // SAFETY: our child, and a valid place.
+                    unsafe { libc::waitpid(child, &raw mut status, 0) };
+                    status == 0
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn another_file_with_the_descriptors_number_is_not_taken_for_it() {
+        elsewhere(|| {
+            keep();
+            // SAFETY: integers only; the descriptor is ours.
+            let replaced = unsafe { libc::dup2(0, KEPT.load(Relaxed)) };
+            replaced >= 0 && (!enter_root() || open().is_err())
+        });
+    }
+}
