@@ -31,23 +31,29 @@ const PAGES: [(&str, &[&str], &[&str]); 11] = [
     ),
 ];
 
+/// The page of a run of `program` with these options, and with an argument that depends on them.
+fn page(program: &str, options: &[&str], size: &str) -> String {
+    let place = scratch();
+    let options = options.iter().map(|option| option.replace("PROGRAM", program));
+    let mut carom = Command::new(carom());
+    carom.current_dir(place.path()).args(options).args(["--html", "page.html", "--", program, size]);
+    let done = run(&mut carom);
+    assert_eq!(done.code(), Some(0), "{}", done.complaint());
+    fs::read_to_string(place.path().join("page.html")).expect("a page")
+}
+
+/// The size of a problem, where the options ask for several.
+fn size_of<'a>(options: &[&str], size: &'a str) -> &'a str {
+    if options.contains(&"--param") { "{n}" } else { size }
+}
+
 #[test]
 fn pages_of_runs_are_whole_in_narrow_and_wide_windows_in_both_colours() {
     let program = compile("counters.c", &[]).to_str().expect("UTF-8").to_owned();
     let page = |options: &[&str]| {
-        let place = scratch();
-        let size = match options {
-            _ if options.contains(&"--param") => "{n}",
-            // Long enough to be read.
-            ["phases" | "share" | "reuse", ..] => "4000000",
-            _ => "400",
-        };
-        let options = options.iter().map(|option| option.replace("PROGRAM", &program));
-        let mut carom = Command::new(carom());
-        carom.current_dir(place.path()).args(options).args(["--html", "page.html", "--", &program, size]);
-        let done = run(&mut carom);
-        assert_eq!(done.code(), Some(0), "{}", done.complaint());
-        fs::read_to_string(place.path().join("page.html")).expect("a page")
+        // Long enough to be read.
+        let long = matches!(options, ["phases" | "share" | "reuse", ..]);
+        page(&program, options, size_of(options, if long { "4000000" } else { "400" }))
     };
     let pages: Vec<_> = PAGES.iter().map(|(name, options, _)| ((*name).to_owned(), page(options))).collect();
     let mut wrong = Vec::new();
@@ -68,4 +74,24 @@ fn pages_of_runs_are_whole_in_narrow_and_wide_windows_in_both_colours() {
         );
     }
     none(&wrong);
+}
+
+/// Nothing is seen of such a program, and much has no length, no mean and no rate.
+#[test]
+fn pages_of_programs_that_are_over_at_once_show() {
+    const MORE: [(&str, &[&str]); 5] = [
+        ("phases read once", &["phases", "--interval", "1s", "-e", "page-faults,task-clock"]),
+        ("share", &["share"]),
+        ("share by interrupts", &["share", "--engine", "burst"]),
+        ("reuse", &["reuse"]),
+        ("profile", &["profile"]),
+    ];
+    let all = PAGES.iter().map(|(name, options, _)| (*name, *options)).chain(MORE);
+    let pages: Vec<_> = all
+        .map(|(name, options)| (name.to_owned(), page("/bin/true", options, size_of(options, "1"))))
+        .collect();
+    let mut wrong = Vec::new();
+    if problems(&pages, &mut wrong).is_some() {
+        none(&wrong);
+    }
 }

@@ -103,6 +103,7 @@ pub fn print(page: &mut Page, phases: &Phases) {
 
 fn value(counter: &PhaseCounter, value: Real) -> String {
     match counter.unit.as_str() {
+        _ if !value.0.is_finite() => "?".into(),
         "s" => duration(value.0),
         _ if value.0 < 10.0 && value.0.fract() != 0.0 => format!("{:.2}", value.0),
         _ => words::measure(value.0.round() as u64),

@@ -40,7 +40,7 @@ pub struct PhaseCounter {
 pub struct PhaseCount {
     /// All of it.
     pub total: Real,
-    /// In each second.
+    /// In each second; null where the phase has no length, because the memory was read once.
     pub per_second: Real,
 }
 

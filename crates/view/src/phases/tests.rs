@@ -98,3 +98,22 @@ fn counters_are_told_by_phase() {
         "{text}"
     );
 }
+
+/// A program that is over before its memory is read again.
+#[test]
+fn what_has_no_length_has_no_rate() {
+    let (run, _) = sample::counted();
+    let phase =
+        Phase { start_s: 0.0, end_s: 0.0, first_bytes: 1e6, slope_bytes_per_s: 0.0, deviation_bytes: 0.0 };
+    let counter = Counter { name: "page-faults".into(), trace: vec![(0.0, 50)], by_phase: vec![50] };
+    let found = PhasesFindings {
+        trace: vec![(0.0, 1 << 20, 1 << 30)],
+        phases: vec![phase],
+        counters: vec![counter],
+        ..PhasesFindings::default()
+    };
+    let text =
+        text::render(&super::report(&run, &found), &text::Options { width: 80, ..text::Options::default() });
+    let row = text.lines().find(|line| line.contains("50")).unwrap();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["1", "50", "?/s"], "{text}");
+}

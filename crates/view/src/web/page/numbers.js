@@ -19,6 +19,7 @@ const seconds = (value) => `${value === null ? "?" : value.toFixed(value < 1 ? 2
 const about = ({ estimate, low, high }) => `${compact(estimate)} (±${points((high - low) / 2 / estimate)}%)`;
 
 function compact(value) {
+  if (value === null) return "?";
   for (const [unit, suffix] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (value >= 0.9995 * unit) return (value / unit).toFixed(value / unit < 9.95 ? 1 : 0) + suffix;
   }
