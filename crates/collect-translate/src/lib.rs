@@ -80,7 +80,10 @@ pub use engine::{
     set_filter, set_mode, tell_totals,
 };
 pub use lane::watches::{Watched, Watches};
-pub use memory::{CODE_NAME, MemoryError, program::restrict_calls};
+pub use memory::{
+    CODE_NAME, MemoryError,
+    program::{calls_are_restricted, restrict_calls},
+};
 pub use observe::{
     hold::{Held, Hold, hold, ticks},
     notes::note,

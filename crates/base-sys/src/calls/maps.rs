@@ -4,13 +4,15 @@
 
 use std::{
     ffi::CStr,
+    mem::ManuallyDrop,
+    ops::Deref,
     sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*},
 };
 
 use super::{
     descriptor, file,
     process::process_id,
-    raw::{Errno, File, call},
+    raw::{Errno, File},
 };
 
 /// `/proc/self/maps` is empty where it is opened once the main thread has ended (pthread_exit in `main`); this is not.
@@ -32,18 +34,38 @@ static KEPT_BY: AtomicU32 = AtomicU32::new(0);
 /// The file behind it: the program may have closed all descriptors, and opened another one with this number.
 static KEPT_FILE: AtomicU64 = AtomicU64::new(0);
 
-/// Opens the list for reading with [`File::read_at`].
+/// The list, for [`File::read_at`] alone: several may read what is kept.
+#[derive(Debug)]
+pub enum Maps {
+    /// Open for the caller.
+    Opened(File),
+    /// The one that is kept, and stays open.
+    Kept(ManuallyDrop<File>),
+}
+
+impl Deref for Maps {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        match self {
+            Self::Opened(file) => file,
+            Self::Kept(file) => file,
+        }
+    }
+}
+
+/// Opens the list.
 ///
 /// # Errors
 /// As of open(2), where none is [kept](keep) either.
-pub fn open() -> Result<File, Errno> {
-    File::open(MAPS).or_else(|errno| copy_of_kept().ok_or(errno))
+pub fn open() -> Result<Maps, Errno> {
+    File::open(MAPS).map(Maps::Opened).or_else(|errno| kept().map(Maps::Kept).ok_or(errno))
 }
 
 /// The process is about to change what it may open, or sees: keeps the list open from now on.
 pub fn keep() {
     let before = KEPT.load(Acquire);
-    if before == BUSY || copy_of_kept().is_some() {
+    if before == BUSY || kept().is_some() {
         return;
     }
     // ATOMICS: whoever has made it busy writes the other two.
@@ -59,17 +81,15 @@ pub fn keep() {
     KEPT.store(kept.unwrap_or(NONE), Release);
 }
 
-/// Another descriptor of the list that is kept, if it still is, and this process's.
-fn copy_of_kept() -> Option<File> {
+/// The list that is kept, if it still is, and this process's.
+fn kept() -> Option<ManuallyDrop<File>> {
     // ATOMICS: pairs with the release in `keep`.
-    let kept = KEPT.load(Acquire);
-    if kept < 0 || KEPT_BY.load(Relaxed) != process_id() {
+    let number = KEPT.load(Acquire);
+    if number < 0 || KEPT_BY.load(Relaxed) != process_id() {
         return None;
     }
-    // SAFETY: integer arguments only.
-    let copy = unsafe { call(libc::SYS_fcntl, [kept as u64, libc::F_DUPFD_CLOEXEC as u64, 0, 0, 0, 0]) };
-    let copy = File::from_number(copy.ok()? as i32);
-    (file::status_of(&copy)?.st_ino == KEPT_FILE.load(Relaxed)).then_some(copy)
+    let file = ManuallyDrop::new(File::from_number(number));
+    (file::status_of(&file)?.st_ino == KEPT_FILE.load(Relaxed)).then_some(file)
 }
 
 #[cfg(test)]

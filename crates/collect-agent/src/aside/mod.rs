@@ -43,7 +43,9 @@ pub fn obstacle(number: i64, arguments: [u64; 6]) -> Option<Obstacle> {
     };
     if !forbids(number) {
         session.reserve_slots();
-        maps::keep();
+        if !carom_collect_translate::calls_are_restricted() {
+            maps::keep();
+        }
         return None;
     }
     if let Some(code) = other(number, arguments) {

@@ -1,7 +1,7 @@
 //! SIGTRAPs that are the program's own: its breakpoints, its `raise`, its handler.
 
 use carom_base_sys::signal;
-use carom_collect_translate::program_action;
+use carom_collect_translate::{calls_are_restricted, program_action};
 
 use crate::{context::Context, hooks::signals::real_sigaction, registry, sampler::Origin, thread::State};
 
@@ -40,9 +40,10 @@ fn hold_back(info: *const libc::siginfo_t, ucontext: *mut libc::c_void) {
     context.end_steps();
     context.block(signal::bit(libc::SIGTRAP));
     // Of one number, one signal waits for a thread: a sample that came meanwhile would take the place of the program's signal.
-    let waiting = signal::take_waiting(libc::SIGTRAP);
+    let waiting =
+        if calls_are_restricted() { None } else { signal::take_waiting(libc::SIGTRAP).filter(is_foreign) };
     send_on(info);
-    if let Some(waiting) = waiting.filter(is_foreign) {
+    if let Some(waiting) = waiting {
         send_on(&raw const waiting);
     }
 }

@@ -19,6 +19,12 @@ use crate::{
 /// not fit translates it again and again: one of jax, which needs eight arenas, took twice as long with six.
 const MOST_ARENAS: usize = 12;
 
+/// Whether another try would soon end like that.
+fn is_lasting(error: &MemoryError) -> bool {
+    // The program may have all descriptors in use, for now.
+    matches!(error, MemoryError::NoMaps { errno } if !matches!(*errno, libc::EMFILE | libc::ENFILE))
+}
+
 /// All arenas.
 #[derive(Debug)]
 pub struct Arenas {
@@ -34,8 +40,8 @@ pub struct Arenas {
     most: usize,
     /// The largest number of blocks in one.
     most_blocks: usize,
-    /// There is no other one to be had, but for lack of a place: a limit on the process's memory leaves no room, or the mappings cannot
-    /// be read. That seldom changes, and to try takes long.
+    /// There is no other one to be had: a limit on the process's memory leaves no room, or the process may not read its mappings.
+    /// That seldom changes, and to try takes long.
     is_limited: bool,
 }
 
@@ -110,8 +116,7 @@ impl Arenas {
             }
             made => made,
         };
-        let arena =
-            arena.inspect_err(|error| self.is_limited = !matches!(error, MemoryError::NoHole { .. })).ok()?;
+        let arena = arena.inspect_err(|error| self.is_limited = is_lasting(error)).ok()?;
         self.began += 1;
         self.codes.push(Code::new(arena, (self.began, version), misses())?);
         Some(self.codes.len() - 1)

@@ -71,9 +71,14 @@ pub fn restrict_calls() {
     RESTRICTED.store(true, Relaxed);
 }
 
+/// Whether other system calls may be forbidden.
+pub fn calls_are_restricted() -> bool {
+    RESTRICTED.load(Relaxed)
+}
+
 /// Writes where the program had memory a moment ago. False where another thread has unmapped it since.
 fn copy(place: u64, bytes: &[u8]) -> bool {
-    if !RESTRICTED.load(Relaxed) {
+    if !calls_are_restricted() {
         let from = [bytes.as_ptr().addr() as u64, bytes.len() as u64];
         let to = [place, bytes.len() as u64];
         // SAFETY: no arguments.
