@@ -6,9 +6,14 @@ use std::{
     ptr::NonNull,
 };
 
+use super::symbols::is_defined;
+
 /// The function called `name` that the program would find first. Where there is none, the program does not learn that it was
-/// looked for: dlerror(3) says nothing. What it would have said before is lost, so call this before the program runs.
+/// looked for: nothing is allocated, and dlerror(3) says what it would have said.
 pub fn function(name: &CStr) -> Option<NonNull<c_void>> {
+    if !is_defined(name) {
+        return None;
+    }
     // SAFETY: a valid name.
     let found = NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
     if found.is_none() {
@@ -23,6 +28,9 @@ pub fn function(name: &CStr) -> Option<NonNull<c_void>> {
 /// # Safety
 /// `handle` is that of a library that is loaded.
 pub unsafe fn function_in(handle: NonNull<c_void>, name: &CStr) -> Option<NonNull<c_void>> {
+    if !is_defined(name) {
+        return None;
+    }
     // SAFETY: as above, and a valid name.
     let found = NonNull::new(unsafe { libc::dlsym(handle.as_ptr(), name.as_ptr()) });
     if found.is_none() {

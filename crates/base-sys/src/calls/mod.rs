@@ -13,5 +13,6 @@ pub mod perf;
 pub mod process;
 pub mod raw;
 pub mod signal;
+mod symbols;
 pub mod timer;
 pub mod user_memory;

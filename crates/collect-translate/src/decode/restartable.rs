@@ -12,6 +12,8 @@ use std::{arch::asm, ffi::CStr, ops::Range, sync::OnceLock};
 
 use iced_x86::{Code, Instruction};
 
+use carom_base_sys::loader;
+
 use super::source;
 use crate::memory::{Regions, program};
 
@@ -158,10 +160,8 @@ pub fn area() -> u64 {
 
 /// The value of a variable of the C library, where it has one of that name.
 fn symbol<T: Copy>(name: &CStr) -> Option<T> {
-    // SAFETY: a terminated string.
-    let place = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     // SAFETY: a variable of that type (sys/rseq.h).
-    (!place.is_null()).then(|| unsafe { place.cast::<T>().read() })
+    loader::function(name).map(|place| unsafe { place.cast::<T>().read() })
 }
 
 /// The address that an instruction names, if it may be a descriptor's.

@@ -14,6 +14,8 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
+use carom_base_sys::loader;
+
 use super::{MALLOC, follow::caller};
 use crate::objects;
 
@@ -28,8 +30,8 @@ static LIBRARY: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(std::ptr::n
 pub fn ways_on() -> impl Iterator<Item = (*const c_void, *const c_void)> {
     let allocator = library_of(MALLOC.address());
     OPERATORS.iter().zip(&LIBRARY).flat_map(move |(operator, place)| {
-        // SAFETY: a valid name.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, operator.name.as_ptr()) }.cast_const();
+        let found =
+            loader::function(operator.name).map_or(std::ptr::null(), |found| found.as_ptr().cast_const());
         let own = !found.is_null() && allocator.is_some() && library_of(found) == allocator;
         if own {
             place.store(found.cast_mut(), Relaxed);
