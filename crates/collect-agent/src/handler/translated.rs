@@ -38,7 +38,7 @@ pub fn on_signal(
             }
             super::keep_to_window(state, time);
             detect::each().for_each(|detector| detector.ticked(state));
-            translated::witness(context.raw());
+            translated::witness(context.raw(), late);
         }
         Some(Cause::Watch(index)) => {
             // The trap happened in the cache. Detectors need the program's own registers. The block that was

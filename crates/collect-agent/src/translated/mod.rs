@@ -85,9 +85,12 @@ pub fn write_here(slot: &Slot) {
 
 /// The timer has interrupted the calling thread at `context`. Time outside the cache is counted, and the thread goes on
 /// in the cache where it can. For handlers, with all signals blocked.
-pub fn witness(context: &mut libc::ucontext_t) {
+///
+/// `late`: the time was up while the thread blocked the signal, which it does in code of ours. Where it unblocks it says nothing
+/// of where it is: often in a function of a library that it is about to call natively.
+pub fn witness(context: &mut libc::ucontext_t, late: bool) {
     if session::current().is_some() {
-        engine::witness(context, TIMER_NS);
+        engine::witness(context, if late { 0 } else { TIMER_NS });
     }
 }
 
