@@ -123,22 +123,7 @@ fn exchange_limit(new: Option<libc::rlimit64>) -> Option<libc::rlimit64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// In a process of its own: the others open files. Status 0 where `test` holds.
-    fn alone(test: impl FnOnce() -> bool) {
-        // SAFETY: the child calls async-signal-safe functions only.
-        match unsafe { libc::fork() } {
-            // SAFETY: ends the child.
-            0 => unsafe { libc::_exit(i32::from(!test())) },
-            child => {
-                let mut status = 0;
-                // SAFETY: our child, and a valid place.
-                unsafe { libc::waitpid(child, &raw mut status, 0) };
-                assert_eq!(status, 0);
-            }
-        }
-    }
+    use super::{super::alone::holds_alone, *};
 
     fn set(cur: u64) -> libc::rlimit64 {
         let limit = exchange_limit(None).unwrap_or(libc::rlimit64 { rlim_cur: 0, rlim_max: 0 });
@@ -162,11 +147,11 @@ mod tests {
             if exchange_limit(None).is_none_or(|limit| limit.rlim_max < 10_000) {
                 return eprintln!("skipped: limits: the hard limit on descriptors is low");
             }
-            alone(|| {
+            assert!(holds_alone(|| {
                 set(soft);
                 let fd = keep_high(null());
                 fd as u64 >= first && limit_is(soft)
-            });
+            }));
         }
     }
 
@@ -186,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_forked_child_has_the_limit_of_the_program() {
-        alone(|| {
+        assert!(holds_alone(|| {
             let before = set(1024);
             let to = libc::rlimit64 { rlim_cur: 5123, ..before };
             let mut raised = RAISED.try_lock().expect("nobody holds it");
@@ -196,23 +181,23 @@ mod tests {
             std::mem::forget(raised);
             settle_limit_in_child();
             limit_is(1024) && !RAISED.is_held()
-        });
+        }));
     }
 
     #[test]
     fn a_limit_that_was_set_meanwhile_stays() {
-        alone(|| {
+        assert!(holds_alone(|| {
             let before = set(1000);
             let raised = set(7001);
             set(900);
             put_back(Raised { before, to: raised });
             limit_is(900)
-        });
-        alone(|| {
+        }));
+        assert!(holds_alone(|| {
             let before = set(1000);
             let raised = set(7001);
             put_back(Raised { before, to: raised });
             limit_is(1000)
-        });
+        }));
     }
 }

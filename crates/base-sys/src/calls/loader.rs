@@ -9,7 +9,8 @@ use std::{
 use super::symbols::is_defined;
 
 /// The function called `name` that the program would find first. Where there is none, the program does not learn that it was
-/// looked for: nothing is allocated, and dlerror(3) says what it would have said.
+/// looked for: nothing is allocated, and dlerror(3) says what it would have said, unless a library is too old to
+/// [tell](is_defined).
 pub fn function(name: &CStr) -> Option<NonNull<c_void>> {
     if !is_defined(name) {
         return None;

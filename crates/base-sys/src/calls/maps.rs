@@ -94,22 +94,7 @@ fn kept() -> Option<ManuallyDrop<File>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// In a process of its own, whose root is then another one. Status 0 where `test` holds.
-    fn elsewhere(test: impl FnOnce() -> bool) {
-        // SAFETY: the child calls async-signal-safe functions only.
-        match unsafe { libc::fork() } {
-            // SAFETY: ends the child.
-            0 => unsafe { libc::_exit(i32::from(!test())) },
-            child => {
-                let mut status = 0;
-                // SAFETY: our child, and a valid place.
-                unsafe { libc::waitpid(child, &raw mut status, 0) };
-                assert_eq!(status, 0);
-            }
-        }
-    }
+    use super::{super::alone::holds_alone, *};
 
     /// Where there is no /proc. False without the right to.
     fn enter_root() -> bool {
@@ -138,42 +123,32 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_in_another_root() {
-        elsewhere(|| {
+        assert!(holds_alone(|| {
             keep();
             let kept = is_ours();
             !enter_root() || kept && is_ours()
-        });
-        elsewhere(|| !enter_root() || open().is_err());
+        }));
+        assert!(holds_alone(|| !enter_root() || open().is_err()));
     }
 
     #[test]
     fn a_child_does_not_take_its_parents_list_for_its_own() {
-        elsewhere(|| {
+        assert!(holds_alone(|| {
             keep();
             if !enter_root() {
                 return true;
             }
-            // SAFETY: as above.
-            match unsafe { libc::fork() } {
-                // SAFETY: ends the child.
-                0 => unsafe { libc::_exit(i32::from(open().is_ok())) },
-                child => {
-                    let mut status = 0;
-                    // SAFETY: our child, and a valid place.
-                    unsafe { libc::waitpid(child, &raw mut status, 0) };
-                    status == 0
-                }
-            }
-        });
+            holds_alone(|| open().is_err())
+        }));
     }
 
     #[test]
     fn another_file_with_the_descriptors_number_is_not_taken_for_it() {
-        elsewhere(|| {
+        assert!(holds_alone(|| {
             keep();
             // SAFETY: integers only; the descriptor is ours.
             let replaced = unsafe { libc::dup2(0, KEPT.load(Relaxed)) };
             replaced >= 0 && (!enter_root() || open().is_err())
-        });
+        }));
     }
 }

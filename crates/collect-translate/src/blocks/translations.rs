@@ -25,8 +25,9 @@ pub struct Follower {
     pub entry: u64,
     /// Behind the code that counts the falling through.
     pub body: u64,
-    /// The numbers, in the arena, of its counter and of the fragment.
+    /// The number of its counter, in the arena.
     pub counter: u32,
+    /// That of the fragment.
     pub fragment: u32,
 }
 
