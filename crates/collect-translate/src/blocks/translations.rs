@@ -18,6 +18,18 @@ const MOST_SPLITS: usize = 1 << 14;
 /// Some accesses of the block at an address.
 type Sampled = (u64, [u8; Due::MOST]);
 
+/// A copy of a block in which accesses are sampled ([`variant`](crate::emit::variant)).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Copied {
+    /// Where the block begins.
+    pub pc: u64,
+    pub version: Version,
+    /// Where the blocks begin that are behind it in its superblock.
+    pub behind: Vec<u64>,
+    /// The accesses, as [`Due::key`] has them.
+    pub due: [u8; Due::MOST],
+}
+
 /// Where in the cache a block that follows a branch lies.
 #[derive(Clone, Copy, Debug)]
 pub struct Follower {
@@ -42,7 +54,7 @@ pub struct Translations {
     /// What the fragment in the making adds to these; it may not run yet.
     fresh: (Vec<(u64, u64)>, Vec<u64>, Vec<u64>),
     /// Copies of blocks in which accesses are sampled.
-    variants: FxHashMap<(Sampled, Version), u64>,
+    variants: FxHashMap<Copied, u64>,
     /// Which of such accesses are reported at the block's beginning.
     splits: FxHashMap<Sampled, Split>,
     /// Code for system calls that make threads, by the cache address of the call.
@@ -145,19 +157,19 @@ impl Translations {
         }
     }
 
-    /// The copy of the block at `pc` in which these accesses are sampled.
-    pub fn variant(&self, (pc, version): (u64, Version), due: &Due) -> Option<u64> {
-        self.variants.get(&((pc, due.key()), version)).copied()
+    /// Such a copy, if there is one.
+    pub fn variant(&self, copied: &Copied) -> Option<u64> {
+        self.variants.get(copied).copied()
     }
 
     /// That copy was made.
-    pub fn add_variant(&mut self, (pc, version): (u64, Version), due: &Due, copy: u64) {
-        self.variants.insert(((pc, due.key()), version), copy);
+    pub fn add_variant(&mut self, copied: Copied, copy: u64) {
+        self.variants.insert(copied, copy);
     }
 
     /// The version that was copied where such a copy begins there.
     pub fn copied_at(&self, start: u64) -> Option<Version> {
-        self.variants.iter().find(|&(_, copy)| *copy == start).map(|(((..), version), _)| *version)
+        self.variants.iter().find(|&(_, copy)| *copy == start).map(|(copied, _)| copied.version)
     }
 
     /// Which of these accesses of the block at `pc` are reported at its beginning.

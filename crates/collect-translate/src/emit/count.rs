@@ -27,19 +27,21 @@ impl Builder<'_> {
             version: self.version,
             ..Counter::block(block, entry)
         };
-        self.counted = self.count_in_superblock(counter);
+        self.counted = self.count_joining(block, counter);
         if self.counted.is_some() {
             return;
         }
+        let live = self.flags_matter_before(block);
+        // Where flags matter, it would cost more than superblocks gain.
+        let sampled = self.is_sampled(block) || !live && self.leads_to_samples(block);
+        self.begin_superblock(block, sampled);
         let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };
         let (id, place) = arena.add_counter(counter);
         self.counted = Some(id);
         let mut body = 0;
-        let sampled = self.is_sampled(block);
         if sampled || self.times_in_copies() && !plan.timed.is_empty() {
             self.cache.arenas.counter_added(self.index, id);
         }
-        let live = self.flags_matter_before(block);
         let pc = block.pc;
         let [plain, rax, flags] = if fallen {
             [Undo::Fallen, Undo::FallenRax, Undo::FallenFlags]
@@ -80,6 +82,14 @@ impl Builder<'_> {
         }
         debug_assert!(!matches!(self.mode, Mode::Sample { .. }) || !sampled || self.code.here() == body);
         self.write_token(plan);
+    }
+
+    /// Counts a block in a copy, for which samples were drawn before.
+    pub(super) fn count_copied(&mut self, block: &Block, plan: &Plan) {
+        let mode = std::mem::replace(&mut self.mode, Mode::Count);
+        self.count_block(block, plan, self.code.here(), false);
+        // No superblock begins here.
+        (self.mode, self.counted) = (mode, None);
     }
 
     /// Whether flags must be preserved in front of the block.

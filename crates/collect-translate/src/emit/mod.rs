@@ -19,6 +19,7 @@ mod switches;
 mod timed;
 mod transfer;
 mod units;
+mod variant;
 mod watch;
 
 use std::ops::Range;
@@ -45,9 +46,10 @@ use crate::{
 };
 use loops::Looping;
 use plan::Plan;
-use superblocks::{Leaving, Side};
+use superblocks::{Chain, Leaving, Side};
 use timed::{Pending, ToCopy};
 pub use transfer::landing;
+pub use variant::variant;
 
 /// Longer fragments gain nothing; single blocks cost jumps.
 const MOST_BLOCKS: usize = 16;
@@ -60,6 +62,8 @@ pub const HOOK_BYTES: u64 = 5;
 /// drawn as a load and as a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooked {
+    /// The number of the block in its superblock, from 0 on.
+    pub block: usize,
     /// The index of the instruction in the block.
     pub instruction: usize,
     /// The number of the hook.
@@ -75,6 +79,8 @@ enum Way {
     Fallen,
     /// They have been counted elsewhere, and run in a copy.
     Copied,
+    /// From the block before it in such a copy, whose branch may have fallen through.
+    Followed { fallen: bool },
 }
 
 /// How the instructions of a block are translated.
@@ -116,6 +122,10 @@ struct Builder<'c> {
     /// The branch that was translated last, if it leaves a superblock, and the ways out of those before it.
     leaving: Option<Leaving>,
     sides: Vec<Side>,
+    /// The superblock so far to which the block that was counted last belongs.
+    chain: Chain,
+    /// Where a copy goes on behind the block that is translated ([`variant`]).
+    inside: Option<u64>,
     /// The loop that counts in a register at this point.
     looping: Option<Looping>,
     /// The jump to a copy with timed loads of the current block, and the blocks whose copies are still to be made.
@@ -160,17 +170,6 @@ fn fragment(cache: &mut Cache, pc: u64, version: Version) -> Option<u64> {
     builder.finish().then_some(entry)
 }
 
-/// Translates this version of the block at `pc` once more, uncounted, with hooks in front of some of its instructions.
-pub fn variant(cache: &mut Cache, (pc, version): (u64, Version), hooks: &[Hooked]) -> Option<u64> {
-    let mut builder = Builder::begin(cache, pc, version)?;
-    let entry = builder.code.here();
-    let block = builder.decode(pc)?;
-    if let Some(after) = builder.block(&block, hooks, Way::Copied) {
-        builder.link_behind(after, block.last().is_some_and(may_fall_through));
-    }
-    builder.finish().then_some(entry)
-}
-
 impl<'c> Builder<'c> {
     fn begin(cache: &'c mut Cache, pc: u64, version: Version) -> Option<Self> {
         let index = cache.room_near(pc, version)?;
@@ -200,6 +199,8 @@ impl<'c> Builder<'c> {
             counted: None,
             leaving: None,
             sides: Vec::new(),
+            chain: Chain::default(),
+            inside: None,
             looping,
             to_copy,
             pending,
@@ -270,13 +271,14 @@ impl<'c> Builder<'c> {
     fn block(&mut self, block: &Block, hooks: &[Hooked], way: Way) -> Option<u64> {
         self.original = self.original.start.min(block.pc)..self.original.end.max(block.end());
         let plan = self.plan(block);
-        let register = if way == Way::Copied { None } else { self.register_for_loop(block) };
+        let shared = matches!(way, Way::Entered | Way::Fallen);
+        let register = if shared { self.register_for_loop(block) } else { None };
         let follows = way == Way::Fallen
             && !plan.failed
             && register.is_none()
             && self.counts_falls_in_followers()
-            && !(self.leaving.is_some() && self.is_sampled(block));
-        if way == Way::Fallen && !follows {
+            && (self.leaving.is_none() || self.joins(block));
+        if matches!(way, Way::Fallen | Way::Followed { fallen: true }) && !follows {
             self.count_fall(block.pc);
         }
         self.counted = None;
@@ -284,7 +286,7 @@ impl<'c> Builder<'c> {
             self.leave_at(block.pc);
             return None;
         }
-        let (mut first, shared) = (Undo::Nothing, way != Way::Copied);
+        let mut first = Undo::Nothing;
         if shared {
             let begins = if follows { None } else { self.switch(block.pc) };
             if register.is_some() {
@@ -308,6 +310,9 @@ impl<'c> Builder<'c> {
                 let (body, counter) = (self.code.here(), counter as u32);
                 self.cache.translations.follows(block.pc, Follower { entry, body, counter, fragment });
             }
+        } else if way != Way::Copied && self.mode != Mode::Bare {
+            self.count_copied(block, &plan);
+            first = Undo::Counted;
         }
         let timed = !self.times_in_copies();
         self.instructions(block, &plan, How { hooks, shared, timed, over: None }, first)

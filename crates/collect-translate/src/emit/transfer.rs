@@ -25,8 +25,9 @@ impl Builder<'_> {
                 if self.loops_back(last) {
                     return Some(last.next_ip());
                 }
-                if let Some(inside) = self.branch_in_superblock(last) {
-                    return Some(inside);
+                let inside = self.branch_in_copy(last).or_else(|| self.branch_in_superblock(last));
+                if inside.is_some() {
+                    return inside;
                 }
                 self.conditional(last);
                 Some(last.next_ip())

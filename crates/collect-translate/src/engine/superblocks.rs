@@ -120,10 +120,6 @@ impl Engine {
                 let block = std::mem::replace(&mut before, id);
                 match counter.rest_of {
                     Some(block) => add(block.into(), &|| units(id), &is_given_up),
-                    // Blocks with samples are counted one by one.
-                    None if counter.fallen
-                        && self.cache.mode().of(Version::Plain).samples()
-                        && counter.sums().accesses() > 0 => {}
                     None if counter.fallen => add(block, &|| units(id), &bias),
                     None => {}
                 }

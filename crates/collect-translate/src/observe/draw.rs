@@ -2,10 +2,10 @@
 
 use super::{
     early,
-    sites::{self, Sites},
+    sites::{self, Blocks, Sites},
 };
 use crate::{
-    blocks::{cache::Cache, place::Place},
+    blocks::{cache::Cache, place::Place, translations::Copied},
     emit,
     engine::{
         Engine,
@@ -23,7 +23,7 @@ pub fn begin_countdowns(engine: &mut Engine, thread: &mut Thread) {
     for (arena, id) in cache.arenas.take_new_counters() {
         let Some(code) = cache.arenas.get(arena) else { continue };
         let place = Place { arena, code, id };
-        if let Some(periods) = place.sums().and_then(|sums| cache.mode().countdown(&sums)) {
+        if let Some(periods) = place.slots().and_then(|slots| cache.mode().countdown(&slots)) {
             thread.begin_countdown(place, periods);
         }
     }
@@ -46,18 +46,17 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
         due.push(drawn.nth, drawn.store, drawn.doublings);
     });
     due.doublings().for_each(|doublings| thread.purpose.samples(doublings));
-    let (counted, version) = code
-        .counters()
-        .get(exit.detail as usize)
-        .map_or((0, Version::Plain), |counter| (counter.sums().accesses(), counter.version));
+    let version = code.counters().get(exit.detail as usize).map_or(Version::Plain, |counter| counter.version);
+    let behind = code.accesses_behind(exit.detail);
+    let blocks = Blocks::of(code, exit.detail).unwrap_or_else(|| Blocks::one(exit.pc));
     let mut sites = None;
     if due.count() > 0 {
         match engine.observer.weighs(due.count()) {
             Some(weight) => {
                 if early::is_allowed(engine)
-                    && let Some(split) = split(&mut engine.cache, exit.pc, &due, counted, &mut sites)
+                    && let Some(split) = split(&mut engine.cache, &blocks, &due, &mut sites)
                 {
-                    due = early::tell(thread, &due, &split, weight);
+                    due = early::tell(thread, &due, &split, weight, behind);
                 }
                 thread.pending.add(exit.pc, &due, weight);
             }
@@ -72,7 +71,7 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     if let Some((_, code)) = engine.cache.arenas.at(record) {
         thread.leave_superblock(code, exit.detail, 1);
     }
-    let cache = sampled_copy(&mut engine.cache, (exit.pc, version), &due, counted, sites);
+    let cache = sampled_copy(&mut engine.cache, (&blocks, version), &due, sites);
     match cache {
         Some(cache) => go_on(thread, cache, exit.pc),
         None => {
@@ -86,41 +85,37 @@ pub fn take_samples(engine: &mut Engine, thread: &mut Thread, exit: Exit) {
     }
 }
 
-/// Which of the accesses that are due are reported when the block at `pc` begins. If that must be found out, they are in `sites`
-/// then.
-fn split(
-    cache: &mut Cache,
-    pc: u64,
-    due: &strata::Due,
-    counted: i64,
-    sites: &mut Option<Sites>,
-) -> Option<Split> {
+/// Which of the accesses that are due are reported when the first of these blocks begins. If that must be found out, they are in
+/// `sites` then.
+fn split(cache: &mut Cache, blocks: &Blocks, due: &strata::Due, sites: &mut Option<Sites>) -> Option<Split> {
+    let (pc, _) = blocks.first;
     if let Some(known) = cache.translations.split(pc, due) {
         return Some(known);
     }
-    let split = sites.insert(sites::find(cache, pc, due, counted)?).split();
+    let split = sites.insert(sites::find(cache, blocks, due)?).split();
     cache.translations.add_split(pc, due, split);
     Some(split)
 }
 
-/// The copy of this version of the block at `pc` in which these accesses are sampled. `counted`: the block's loads and stores that count;
-/// `sites`: where the accesses are, if that is known.
+/// The copy of this version of these blocks in which these accesses are sampled. `sites`: where the accesses are, if that is known.
 pub fn sampled_copy(
     cache: &mut Cache,
-    (pc, version): (u64, Version),
+    (blocks, version): (&Blocks, Version),
     due: &strata::Due,
-    counted: i64,
     sites: Option<Sites>,
 ) -> Option<u64> {
-    if let Some(known) = cache.translations.variant((pc, version), due) {
+    let (pc, _) = blocks.first;
+    let behind = blocks.behind.iter().map(|(pc, _)| *pc).collect();
+    let copied = Copied { pc, version, behind, due: due.key() };
+    if let Some(known) = cache.translations.variant(&copied) {
         return Some(known);
     }
     let sites = match sites {
         Some(sites) => sites,
-        None => sites::find(cache, pc, due, counted)?,
+        None => sites::find(cache, blocks, due)?,
     };
     let hooked = sites.hooked(due, cache);
-    let copy = emit::variant(cache, (pc, version), &hooked)?;
-    cache.translations.add_variant((pc, version), due, copy);
+    let copy = emit::variant(cache, &copied, &hooked)?;
+    cache.translations.add_variant(copied, copy);
     Some(copy)
 }

@@ -24,9 +24,12 @@ pub fn is_allowed(engine: &Engine) -> bool {
 }
 
 /// Reports those of the accesses due in the block that has begun that can be reported now. Returns the others. `weight`: of all
-/// of them.
-pub fn tell(thread: &mut Thread, due: &Due, split: &Split, weight: f32) -> Due {
+/// of them; `behind`: loads and stores of the blocks behind it in its superblock, which were counted with it.
+pub fn tell(thread: &mut Thread, due: &Due, split: &Split, weight: f32, behind: i64) -> Due {
     let mut later = Due::default();
+    // For others the thread continues in a copy, for which the superblock is left.
+    let stays = split.now.into_iter().take(due.count()).all(|known| known.is_some());
+    let behind = if stays { behind } else { 0 };
     for ((known, (nth, store)), doublings) in split.now.into_iter().zip(due.accesses()).zip(due.doublings()) {
         let Some(Known { pc, operand, sp, kind, ahead }) = known else {
             later.push(nth, store, doublings);
@@ -35,7 +38,7 @@ pub fn tell(thread: &mut Thread, due: &Due, split: &Split, weight: f32) -> Due {
         let addr = Addr(operand.address(&thread.registers(pc)));
         let access = Access { ip: Ip(pc), addr, width: operand.width, kind: operand.kind };
         let drawn_as = Some(DrawnAs { kind, doublings });
-        thread.noticed.push(Noticed { access, drawn_as, weight: Some(weight), ahead, sp });
+        thread.noticed.push(Noticed { access, drawn_as, weight: Some(weight), ahead: ahead + behind, sp });
     }
     later
 }

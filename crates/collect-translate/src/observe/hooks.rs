@@ -2,7 +2,7 @@
 
 use carom_base::{Access, AccessKind};
 
-use super::{draw::sampled_copy, operands::operands, repeat, timing, vector};
+use super::{draw::sampled_copy, operands::operands, repeat, sites::Blocks, timing, vector};
 use crate::{
     blocks::cache::Cache,
     engine::Engine,
@@ -51,7 +51,7 @@ fn notice_sample(engine: &mut Engine, thread: &mut Thread, hook: Hook) {
 /// access in front of its instruction.
 pub fn watching_copy(cache: &mut Cache, exit: Exit) -> Option<u64> {
     let Some(Hook::Near { block, version }) = cache.hooks.get(exit.detail) else { return None };
-    let copy = sampled_copy(cache, (block, version), &strata::Due::default(), 0, None)?;
+    let copy = sampled_copy(cache, (&Blocks::one(block), version), &strata::Due::default(), None)?;
     let (_, code) = cache.arenas.at(copy)?;
     code.place_of(copy, exit.pc)
 }

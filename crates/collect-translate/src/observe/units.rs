@@ -7,7 +7,7 @@ use carom_base::{Access, AccessKind, Addr, LINE_BYTES};
 
 use crate::{
     blocks::{cache::Cache, place::Place},
-    probes::{countdown::Drawn, strata::DrawnAs, units::Units},
+    probes::{countdown::Drawn, counter::Unit, strata::DrawnAs, units::Units},
     threads::thread::{Noticed, Thread, loads_and_stores},
 };
 
@@ -16,6 +16,16 @@ impl Units {
     pub fn place<'c>(&self, cache: &'c Cache) -> Option<Place<'c>> {
         let (arena, id) = (self.arena, self.id);
         cache.arenas.get(arena).map(|code| Place { arena, code, id })
+    }
+
+    /// The same, with the loads and stores of the blocks that were counted with the instruction's, behind it in its superblock.
+    fn in_superblock(self, cache: &Cache) -> Self {
+        let behind = self.place(cache).map_or(0, |Place { code, id, .. }| {
+            let before = code.counters().get(..id as usize).unwrap_or_default();
+            let block = before.iter().rposition(|counter| counter.unit == Unit::Execution);
+            block.map_or(0, |block| code.accesses_behind(block as u64))
+        });
+        Self { ahead: self.ahead + behind as u32, ..self }
     }
 
     /// How many units the thread has counted.
@@ -96,10 +106,11 @@ impl Seen<'_> {
         let (Some(place), Some(periods)) = (self.what.place(cache), cache.mode().periods()) else { return };
         let mut drawn: Vec<Drawn> = Vec::new();
         thread.draw(place, periods, |access| drawn.push(access));
-        let mut noticed: Vec<_> = drawn.iter().filter_map(|drawn| self.drawn(drawn)).collect();
+        let seen = Self { what: self.what.in_superblock(cache), ..*self };
+        let mut noticed: Vec<_> = drawn.iter().filter_map(|drawn| seen.drawn(drawn)).collect();
         if cache.mode().looks_up() {
             let behind: Vec<_> =
-                noticed.iter().flat_map(|(unit, index, _)| self.behind(*unit, *index)).collect();
+                noticed.iter().flat_map(|(unit, index, _)| seen.behind(*unit, *index)).collect();
             noticed.extend(behind);
         }
         // In the order in which they happen; a touch is reported before a sample of the same access.

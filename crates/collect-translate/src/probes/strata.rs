@@ -5,7 +5,8 @@
 //! that accesses each individually. The sequence is cut into strata of one period each, and one access is drawn
 //! uniformly in each stratum. So every access has the probability 1 / period, sampling does not stay in step with any
 //! rhythm of the program, and the number of samples is never off by more than one per thread, sequence and kind.
-//! (Stratified sampling: Cochran, Sampling Techniques, chapter 5.)
+//! (Stratified sampling: Cochran, Sampling Techniques, chapter 5.) The blocks of a superblock (`emit::superblocks`) form one sequence
+//! together, in which an execution that leaves early has accesses that do not happen: then there are fewer samples than strata.
 //!
 //! The period may be doubled and halved while the program runs ([`double_periods`]). A stratum has a period's length from
 //! its beginning to its end, and which one is decided before it begins: so every access of a stratum still has the

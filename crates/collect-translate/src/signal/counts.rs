@@ -83,7 +83,7 @@ pub fn ahead(engine: &mut Engine, found: &Found, context: &ucontext_t) -> i64 {
             let Some(rest) = Rest::at(cache, address) else { return left.or(side).unwrap_or_default() };
             let (counter_at, id) = rest.counter;
             let behind = match cache.arenas.at(counter_at) {
-                Some((_, code)) if !rest.is_copy => accesses_behind(code, id),
+                Some((_, code)) if !rest.is_copy => code.accesses_behind(id),
                 _ => 0,
             };
             let rest_of_block = match (&rest.part, cache.arenas.at(counter_at)) {
@@ -107,11 +107,7 @@ fn accesses_of(code: &Code, id: u64) -> i64 {
 
 /// The accesses of a block and of those behind it in its superblock.
 fn accesses_from(code: &Code, id: u64) -> i64 {
-    accesses_of(code, id) + accesses_behind(code, id)
-}
-
-fn accesses_behind(code: &Code, id: u64) -> i64 {
-    code.follower_of(id).map_or(0, |(follower, _)| accesses_from(code, follower))
+    accesses_of(code, id) + code.accesses_behind(id)
 }
 
 /// Takes back only the instruction at `pc`, which was counted with its block and has faulted.

@@ -5,7 +5,7 @@ use std::arch::naked_asm;
 use carom_base::AccessKind;
 use iced_x86::{Decoder, DecoderOptions};
 
-use crate::support::Function;
+use super::support::Function;
 
 /// What [`signs`] and [`opmasks`] work on.
 #[repr(C, align(64))]

@@ -6,7 +6,7 @@ use carom_base::{Access, AccessKind};
 use carom_base_insn::Registers;
 use carom_collect_translate::{DrawnAs, Mode, Observer, Totals, accesses, double_periods};
 
-use crate::support::{self, Function, heap};
+use super::support::{self, Function, heap};
 
 /// One sample.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Pearson's chi-square test of equal frequencies.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Debug};
 
 /// A sum of squared deviations, and its degrees of freedom.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,6 +17,14 @@ impl ChiSquare {
         let present: f64 = met.values().map(|&n| (n as f64 - expected).powi(2) / expected).sum();
         let absent = (classes - met.len()) as f64 * expected;
         Self { sum: present + absent, freedom: classes as f64 - 1.0 }
+    }
+
+    /// For the frequencies of things that are each expected so often. Others must not occur.
+    pub fn against<T: Ord + Debug>(met: &BTreeMap<T, u64>, expected: &BTreeMap<T, f64>) -> Self {
+        assert!(met.keys().all(|thing| expected.contains_key(thing)), "{met:?} instead of {expected:?}");
+        let of = |thing| met.get(thing).copied().unwrap_or_default() as f64;
+        let sum = expected.iter().map(|(thing, often)| (of(thing) - often).powi(2) / often).sum();
+        Self { sum, freedom: expected.len() as f64 }
     }
 
     /// Of independent tests together.

@@ -61,6 +61,17 @@ impl Code {
         (counter.rest_of.map(u64::from) == Some(id)).then_some((next, counter))
     }
 
+    /// The counters of all blocks behind that of the counter `id` in its superblock, in their order.
+    pub fn followers_of(&self, id: u64) -> impl Iterator<Item = &Counter> {
+        let next = move |id: u64| self.follower_of(id);
+        std::iter::successors(next(id), move |(id, _)| next(*id)).map(|(_, counter)| counter)
+    }
+
+    /// The loads and stores of their blocks.
+    pub fn accesses_behind(&self, id: u64) -> i64 {
+        self.followers_of(id).map(|counter| counter.sums().accesses()).sum()
+    }
+
     /// A superblock is left at these addresses, by a branch with this counter.
     pub fn add_sides(&mut self, sides: impl Iterator<Item = (u64, u64)>) {
         self.sides.extend(sides);
