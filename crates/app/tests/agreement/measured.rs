@@ -51,9 +51,9 @@ fn size_of<'a>(options: &[&str], size: &'a str) -> &'a str {
 fn pages_of_runs_are_whole_in_narrow_and_wide_windows_in_both_colours() {
     let program = compile("counters.c", &[]).to_str().expect("UTF-8").to_owned();
     let page = |options: &[&str]| {
-        // Long enough to be read.
+        // Long enough to be read, also beside other tests.
         let long = matches!(options, ["phases" | "share" | "reuse", ..]);
-        page(&program, options, size_of(options, if long { "4000000" } else { "400" }))
+        page(&program, options, size_of(options, if long { "40000000" } else { "400" }))
     };
     let pages: Vec<_> = PAGES.iter().map(|(name, options, _)| ((*name).to_owned(), page(options))).collect();
     let mut wrong = Vec::new();
