@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use carom_base_sys::{file, signal::Quiet};
+use carom_base_sys::{file, signal};
 use carom_base_wire::journal::Line;
 use framehop::{ExplicitModuleSectionInfo, Unwinder as _};
 
@@ -108,7 +108,10 @@ fn readers_left() -> bool {
 
 /// Publishes a new snapshot where the loaded modules have changed. Not for handlers.
 pub fn refresh(session: &Session) {
-    let _quiet = Quiet::begin();
+    signal::quietly(|| look_again(session));
+}
+
+fn look_again(session: &Session) {
     let _guard = REFRESH.lock();
     let old = CURRENT.load(Acquire);
     // SAFETY: only this function, under its lock, replaces and frees pictures.

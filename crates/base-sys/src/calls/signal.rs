@@ -1,6 +1,6 @@
 //! Signals beyond the C library's functions: raw masks, `siginfo_t` fields of perf traps. All signal-safe.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use super::raw;
 use crate::SysError;
@@ -122,17 +122,18 @@ pub fn mask() -> Mask {
 
 /// Blocks all signals of the calling thread while it lives. Faults of its own instructions still come.
 pub struct Quiet {
-    /// The mask to restore; `None` within [`quiet_alone`].
+    /// The mask to restore; `None` within [`quietly`].
     before: Option<Mask>,
 }
 
-/// Set while the only thread of the process is in [`quiet_alone`].
-static QUIET_ALONE: AtomicBool = AtomicBool::new(false);
+/// The thread that is in [`quietly`], by its [`thread_pointer`]; 0 for none.
+static QUIET: AtomicU64 = AtomicU64::new(0);
 
 impl Quiet {
     /// Blocks all signals from now on.
     pub fn begin() -> Self {
-        let asks = !QUIET_ALONE.load(Relaxed);
+        let quiet = QUIET.load(Relaxed);
+        let asks = quiet == 0 || quiet != thread_pointer();
         Self { before: asks.then(|| set_mask(libc::SIG_SETMASK, Mask::MAX)) }
     }
 }
@@ -145,14 +146,21 @@ impl Drop for Quiet {
     }
 }
 
-/// Runs `work` with all signals blocked, in a process with one thread. `work` makes no thread and changes no mask, so
-/// that every [`Quiet`] within it needs no system call: a forked child would make a hundred of them.
-pub fn quiet_alone<R>(work: impl FnOnce() -> R) -> R {
+/// Runs `work` with all signals blocked. `work` changes no mask, so that no [`Quiet`] within it needs a system call: there may be
+/// hundreds, as each allocation of the agent has one. That is so for one thread at a time; for others each asks.
+pub fn quietly<R>(work: impl FnOnce() -> R) -> R {
     let _quiet = Quiet::begin();
-    QUIET_ALONE.store(true, Relaxed);
+    let is_first = QUIET.compare_exchange(0, thread_pointer(), Relaxed, Relaxed).is_ok();
     let result = work();
-    QUIET_ALONE.store(false, Relaxed);
+    if is_first {
+        QUIET.store(0, Relaxed);
+    }
     result
+}
+
+/// In a forked child: the thread of the parent that was in [`quietly`] is not here.
+pub fn after_fork() {
+    QUIET.store(0, Relaxed);
 }
 
 /// The calling thread's pointer to its control block (x86-64 ELF TLS ABI).

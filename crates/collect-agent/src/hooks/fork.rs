@@ -32,6 +32,7 @@ fn in_child() {
         return;
     }
     lock::forget_others();
+    signal::after_fork();
     descriptor::settle_limit_in_child();
     HEAP.begin_in_child();
     carom_collect_translate::after_fork();
@@ -39,7 +40,7 @@ fn in_child() {
     // A child by `clone` has none, although a program may call what is registered for forks there, too (Firefox does).
     let Some(parent) = session::current() else { return };
     super::signals::keep_in_child();
-    let before = signal::quiet_alone(|| begin(parent));
+    let before = signal::quietly(|| begin(parent));
     // Where the child cannot be recorded (on a full disk), signals and stack are the program's own again.
     if registry::current().is_none()
         && let Some(Before { hidden, program_stack, .. }) = before

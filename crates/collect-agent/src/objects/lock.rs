@@ -45,6 +45,11 @@ impl<T> HolderLock<T> {
         self.0.lock_within(own_name(), PATIENCE)
     }
 
+    /// Whether some thread holds it.
+    pub fn is_held(&self) -> bool {
+        self.0.is_held()
+    }
+
     /// In a forked child: where a thread that is not here held the lock, opens it with `fresh` behind it. The
     /// old value may be half changed and is left alone.
     pub fn after_fork(&self, fresh: T) {

@@ -8,8 +8,9 @@
 //! Mostly even that is not needed. Where a thread allocates at the same place with the same stack pointer, it has mostly
 //! come the same way as the last time: the paths that were recognised last are kept by both, and compared at once.
 
+mod index;
+
 use std::{
-    collections::BTreeSet,
     ops::Range,
     sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::*},
 };
@@ -18,6 +19,7 @@ use super::{
     HolderLock,
     caller::{Caller, Mark, Place},
 };
+use index::{Index, Key};
 
 /// A known path.
 struct Known {
@@ -88,7 +90,7 @@ const FIRST_BITS: u32 = 10;
 static EDGES: AtomicPtr<Edges> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Held by the thread that changes the tree. Whatever it leaves undone, the tree is whole.
-static CHANGING: HolderLock<()> = HolderLock::new(());
+static CHANGING: HolderLock<Index> = HolderLock::new(Index::new());
 
 /// The number of the youngest node.
 static LAST_ID: AtomicU64 = AtomicU64::new(ROOT);
@@ -166,8 +168,12 @@ pub struct Path<'a> {
 impl Path<'_> {
     /// Enters the path. One that does not go together with those that are known is left out.
     pub fn add(&self) {
-        let Ok(_guard) = CHANGING.lock() else { return };
+        let Ok(mut index) = CHANGING.lock() else { return };
         let Some(edges) = Edges::with_room() else { return };
+        let mut lead = |edge: Key, to| {
+            edges.lead(edge, to);
+            index.enter(edge, to);
+        };
         let known = Known { ip: self.ip, marks: Box::leak(self.marks.into()), site: self.site };
         let known: &'static Known = Box::leak(Box::new(known));
         let (mut from, mut word, mut rest) = (ROOT, self.ip, known.marks);
@@ -175,8 +181,8 @@ impl Path<'_> {
             let same = node.marks.iter().zip(rest).take_while(|(known, mark)| known == mark).count();
             rest = rest.get(same..).unwrap_or_default();
             if same < node.marks.len() {
-                if let Some(head) = self.split(edges, node, same, rest, known) {
-                    edges.lead(from, word, head);
+                if let Some(head) = self.split(&mut lead, node, same, rest, known) {
+                    lead((from, word), head);
                 }
                 return;
             }
@@ -188,14 +194,14 @@ impl Path<'_> {
                 _ => return,
             }
         }
-        edges.lead(from, word, Node::new(rest, None, mutable(known)));
+        lead((from, word), Node::new(rest, None, mutable(known)));
     }
 
     /// Divides `node` in front of its mark `at`, where this path, `known` from now on, has `rest`. Returns what is to
-    /// stand in its place.
+    /// stand in its place. `lead`: has an edge lead to a node.
     fn split(
         &self,
-        edges: &Edges,
+        mut lead: impl FnMut(Key, &'static Node),
         node: &Node,
         at: usize,
         rest: &'static [Mark],
@@ -215,9 +221,9 @@ impl Path<'_> {
             differ: node.differ,
             known: node.known.load(Acquire).into(),
         };
-        edges.lead(head.id, differs.value, Box::leak(Box::new(tail)));
+        lead((head.id, differs.value), Box::leak(Box::new(tail)));
         if let Some((word, rest)) = end {
-            edges.lead(head.id, word, Node::new(rest, None, mutable(known)));
+            lead((head.id, word), Node::new(rest, None, mutable(known)));
         }
         Some(head)
     }
@@ -262,7 +268,7 @@ impl Edges {
             let from = edge.from.load(Relaxed);
             // SAFETY: nodes are never freed.
             if let Some(to) = unsafe { edge.to.load(Relaxed).as_ref() }.filter(|_| from != 0) {
-                larger.lead(from, edge.word.load(Relaxed), to);
+                larger.lead((from, edge.word.load(Relaxed)), to);
             }
         }
         larger.publish(now)
@@ -298,7 +304,7 @@ impl Edges {
     }
 
     /// Has an edge lead to `to`. There is room for it.
-    fn lead(&self, from: u64, word: u64, to: &'static Node) {
+    fn lead(&self, (from, word): Key, to: &'static Node) {
         let (edge, found) = self.slot(from, word);
         edge.to.store(std::ptr::from_ref(to).cast_mut(), Release);
         if !found {
@@ -311,35 +317,49 @@ impl Edges {
 
 /// Forgets all paths through code in `gone`: other code may be there from now on.
 pub fn forget(gone: &Range<u64>) {
+    let Ok(mut index) = CHANGING.lock() else { return };
     // SAFETY: as in `find`.
     let Some(edges) = (unsafe { EDGES.load(Acquire).as_ref() }) else { return };
-    let Ok(_guard) = CHANGING.lock() else { return };
-    for last in LAST.iter().flatten() {
-        last.store(mutable(&NONE), Release);
+    let mut dead = Vec::new();
+    for (page, all) in index.take_through(gone) {
+        let is_gone = |&(from, word): &Key| {
+            let through = |to: &Node| to.marks.iter().any(|mark| gone.contains(&mark.value));
+            gone.contains(&word) || edges.find(from, word).is_some_and(through)
+        };
+        let (through, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_gone);
+        dead.extend(through);
+        index.keep(page, others);
     }
+    if dead.is_empty() {
+        return;
+    }
+    remember_none();
     // What follows a node that is not found any more is not found either, and need not be kept.
-    let mut dead = BTreeSet::new();
-    loop {
-        let before = dead.len();
-        for edge in &edges.slots {
-            // SAFETY: as in `find`.
-            let Some(to) = (unsafe { edge.to.load(Relaxed).as_ref() }) else { continue };
-            let (from, word) = (edge.from.load(Relaxed), edge.word.load(Relaxed));
-            let is_gone = gone.contains(&word) || to.marks.iter().any(|mark| gone.contains(&mark.value));
-            if is_gone || dead.contains(&from) {
-                edge.to.store(std::ptr::null_mut(), Release);
-                dead.insert(to.id);
-            }
-        }
-        if dead.len() == before {
-            return;
+    while let Some((from, word)) = dead.pop() {
+        let (edge, _) = edges.slot(from, word);
+        let to = edge.to.swap(std::ptr::null_mut(), AcqRel);
+        // SAFETY: as in `find`.
+        if let Some(to) = unsafe { to.as_ref() } {
+            dead.extend(index.take_from(to.id));
         }
     }
 }
 
-/// In a forked child: the thread that was changing the tree may not be here.
+/// No path was recognised last.
+fn remember_none() {
+    for last in LAST.iter().flatten() {
+        last.store(mutable(&NONE), Release);
+    }
+}
+
+/// In a forked child: the thread that was changing the tree may not be here. What it has noted may not be all, and paths are learnt
+/// again.
 pub fn after_fork() {
-    CHANGING.after_fork(());
+    if CHANGING.is_held() {
+        EDGES.store(std::ptr::null_mut(), Release);
+        remember_none();
+    }
+    CHANGING.after_fork(Index::new());
 }
 
 #[cfg(test)]

@@ -29,11 +29,10 @@ pub fn is_on() -> bool {
 /// Runs `work`, which calls the engine, with signals blocked and on the handler stack: the program's stack may be
 /// small.
 pub fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
-    let _quiet = signal::Quiet::begin();
-    match registry::current() {
+    signal::quietly(|| match registry::current() {
         Some(thread) => thread.handler_stack().with_room(work),
         None => work(),
-    }
+    })
 }
 
 /// The engine's name for the thread that writes into `slot`.

@@ -94,6 +94,47 @@ fn paths_through_code_that_is_gone_are_forgotten() {
     assert_eq!([found(0x7002, 22, 23), found(0x7002, 22, 24), found(21, 22, 23)], [54, 0, 50]);
 }
 
+/// Libraries come and go, each with four words of code, and paths through several of them are learnt anew. What is found is what a
+/// list has of them.
+#[test]
+fn what_is_left_is_what_does_not_lead_through_code_that_is_gone() {
+    const IP: u64 = 0x5000_0007;
+    const LIBRARIES: u64 = 6;
+    let code = |library: u64| 0x1_0000 * (library + 1)..0x1_0000 * (library + 1) + 4;
+    let mut seed = 1u64;
+    let mut random = |n: u64| {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (seed >> 33) % n
+    };
+    let mut known: Vec<([u64; 4], u32)> = Vec::new();
+    let (mut forgotten, mut kept) = (0, 0);
+    let found = |words: [u64; 4]| find(&Stage([[0].as_slice(), &words, &[0]].concat()).caller(IP));
+    for site in 1..4000 {
+        let words = [(); 4].map(|()| code(random(LIBRARIES)).start + random(4));
+        let site = match known.iter().find(|(path, _)| *path == words) {
+            Some((_, site)) => *site,
+            None => {
+                assert_eq!(found(words), 0);
+                let marks: Vec<_> = (1..).zip(words).map(|(index, word)| mark(index, word)).collect();
+                add(IP, &marks, site, false);
+                known.push((words, site));
+                site
+            }
+        };
+        assert_eq!(found(words), site);
+        if random(200) == 0 {
+            let gone = code(random(LIBRARIES));
+            let lost: Vec<_> =
+                known.extract_if(.., |(path, _)| path.iter().any(|word| gone.contains(word))).collect();
+            forget(&gone);
+            (forgotten, kept) = (forgotten + lost.len(), kept + known.len());
+            assert!(lost.iter().all(|(path, _)| found(*path) == 0));
+            assert!(known.iter().all(|(path, site)| found(*path) == *site));
+        }
+    }
+    assert!(forgotten > 1000 && kept > 1000, "{forgotten} forgotten, {kept} kept");
+}
+
 #[test]
 fn many_paths_are_found_while_others_are_added() {
     const IP: u64 = 0x5000_0004;
