@@ -41,8 +41,19 @@ pub fn phased_stack_distances(observations: &[Observation], accesses: u64) -> Op
 }
 
 fn places(observations: &[Observation], epochs: &Epochs) -> impl Iterator<Item = Option<u64>> {
-    observations.iter().enumerate().map(|(index, it)| {
-        (it.end == End::Reused).then(|| whole_places(epochs.places_among(index, it.distance)))
+    // Uses of one time have often been reused at one distance: what was found last for each, by the lowest bits of the distance.
+    const REMEMBERED: usize = 256;
+    let mut last = [(usize::MAX, 0, 0.0); REMEMBERED];
+    observations.iter().enumerate().map(move |(index, it)| {
+        if it.end != End::Reused {
+            return None;
+        }
+        let shortest = epochs.shortest(index, it.distance);
+        let last = &mut last[it.distance as usize % REMEMBERED];
+        if (last.0, last.1) != (shortest, it.distance) {
+            *last = (shortest, it.distance, epochs.places_among(shortest, it.distance));
+        }
+        Some(whole_places(last.2))
     })
 }
 
@@ -71,18 +82,26 @@ impl Epochs {
         Self { positions, levels }
     }
 
-    /// The expected number of places in the accesses between an observation's use and its reuse.
-    fn places_among(&self, index: usize, distance: u64) -> f64 {
-        let at = |index: usize| self.positions.get(index).or(self.positions.last()).copied().unwrap_or(0.0);
-        let middle = at(index) + distance as f64 / 2.0;
+    /// The accesses before an observation; all of them behind the last one.
+    fn at(&self, index: usize) -> f64 {
+        self.positions.get(index).or(self.positions.last()).copied().unwrap_or(0.0)
+    }
+
+    /// The shortest epoch around the middle between an observation's use and its reuse.
+    fn shortest(&self, index: usize, distance: u64) -> usize {
+        let middle = self.at(index) + distance as f64 / 2.0;
         let last = self.positions.len().saturating_sub(2);
-        let nearest =
-            self.positions.partition_point(|position| *position <= middle).saturating_sub(1).min(last);
+        let behind = self.positions.partition_point(|position| *position <= middle);
+        behind.saturating_sub(1).min(last) / EPOCH
+    }
+
+    /// The expected number of places in so many accesses around the shortest epoch with this number.
+    fn places_among(&self, shortest: usize, distance: u64) -> f64 {
         let mut length = EPOCH;
         let mut chosen: Option<Estimate> = None;
-        for level in &self.levels {
-            let epoch = nearest / length;
-            let spans = at((epoch + 1).saturating_mul(length)) - at(epoch * length);
+        for (halvings, level) in self.levels.iter().enumerate() {
+            let epoch = shortest >> halvings;
+            let spans = self.at((epoch + 1).saturating_mul(length)) - self.at(epoch * length);
             let candidate = level.get(epoch).map(|epoch| epoch.places_among(distance));
             match (chosen, candidate) {
                 (Some(shorter), Some(longer)) if shorter.differs_from(longer) => break,

@@ -1,5 +1,7 @@
 //! Miss ratios from sampled uses, with their precision.
 
+use rayon::prelude::*;
+
 use super::curve::MissRatioCurve;
 use super::footprint::Footprint;
 use super::incidence::{Incidence, Observation};
@@ -64,13 +66,22 @@ pub fn sampled(
     let mut random = Random(bootstrap.seed);
     let mut squares = vec![0.0; curve.knots().len()];
     let mut resamples: u32 = 0;
-    for _ in 0..bootstrap.resamples {
-        let resample = resample(observations, clusters, &mut random);
-        let Some(other) = modelled(&resample, model, granularity) else { continue };
-        resamples += 1;
-        for (knot, square) in curve.knots().iter().zip(&mut squares) {
-            let apart = other.ratio(knot.places.saturating_mul(u64::from(granularity.max(1)))) - knot.ratio;
-            *square += apart * apart;
+    let mut left = bootstrap.resamples as usize;
+    while left > 0 {
+        // In their order, so that sums are the same on any number of processors.
+        let batch = left.min((MOST_DRAWN / observations.len().max(1)).max(rayon::current_num_threads()));
+        left -= batch;
+        let drawn: Vec<_> = (0..batch).map(|_| draw(observations.len(), clusters, &mut random)).collect();
+        let apart: Vec<_> = drawn
+            .par_iter()
+            .filter_map(|times| {
+                let other = modelled(&resample(observations, times), model, granularity)?;
+                Some(apart(&curve, &other, granularity))
+            })
+            .collect();
+        resamples += apart.len() as u32;
+        for apart in apart {
+            squares.iter_mut().zip(apart).for_each(|(square, apart)| *square += apart * apart);
         }
     }
     Some(curve.with_bands(|index, knot| {
@@ -99,21 +110,34 @@ fn modelled(observations: &[Observation], model: Model, granularity: u32) -> Opt
     }
 }
 
-/// Draws with replacement: an observation that was drawn k times weighs k times as much.
-fn resample(observations: &[Observation], clusters: &[usize], random: &mut Random) -> Vec<Observation> {
-    let count = if clusters.is_empty() { observations.len() } else { clusters.len() };
+/// So many observations are drawn at a time (16 MiB), or those of one resample for each processor.
+const MOST_DRAWN: usize = 4 << 20;
+
+/// How far another curve is from each knot of this one.
+fn apart(curve: &MissRatioCurve, other: &MissRatioCurve, granularity: u32) -> Vec<f64> {
+    let bytes = |places: u64| places.saturating_mul(u64::from(granularity.max(1)));
+    curve.knots().iter().map(|knot| other.ratio(bytes(knot.places)) - knot.ratio).collect()
+}
+
+/// Draws so many observations with replacement: how often each was drawn.
+fn draw(observations: usize, clusters: &[usize], random: &mut Random) -> Vec<u32> {
+    let count = if clusters.is_empty() { observations } else { clusters.len() };
     let mut drawn = vec![0u32; count];
     for _ in 0..count {
         if let Some(times) = drawn.get_mut(random.below(count)) {
             *times += 1;
         }
     }
-    let times: Vec<u32> = match clusters {
+    match clusters {
         [] => drawn,
         _ => clusters.iter().zip(drawn).flat_map(|(&size, times)| std::iter::repeat_n(times, size)).collect(),
-    };
-    let drawn = observations.iter().zip(times).filter(|(_, times)| *times > 0);
-    drawn.map(|(it, times)| Observation { weight: it.weight * f64::from(times), ..*it }).collect()
+    }
+}
+
+/// An observation that was drawn k times weighs k times as much.
+fn resample(observations: &[Observation], times: &[u32]) -> Vec<Observation> {
+    let drawn = observations.iter().zip(times).filter(|(_, times)| **times > 0);
+    drawn.map(|(it, times)| Observation { weight: it.weight * f64::from(*times), ..*it }).collect()
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).

@@ -38,6 +38,20 @@ fn equal_seeds_give_equal_bands_and_more_samples_narrower_ones() {
     assert!((0.25 / 1.33..0.25 * 1.33).contains(&ratio), "{ratio}");
 }
 
+/// Resamples are drawn and added up in one order, whatever processors there are.
+#[test]
+fn any_number_of_threads_gives_the_same_bands() {
+    let trace = &STEADY[0].trace;
+    let samples = observations(trace, 0.02, 7);
+    let model = Model::Phased { accesses: trace.len() as u64 };
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| sampled(&samples, model, 64, Bootstrap::default(), &[]).unwrap())
+    };
+    let alone = with(1);
+    assert!([2, 3, 7, 64].into_iter().all(|threads| with(threads) == alone));
+}
+
 #[test]
 fn without_observations_there_is_no_curve() {
     assert_eq!(sampled(&[], Model::StatStack, 64, Bootstrap::default(), &[]), None);
