@@ -32,7 +32,7 @@ impl Builder<'_> {
             return;
         }
         let live = self.flags_matter_before(block);
-        // Where flags matter, it would cost more than superblocks gain.
+        // Where flags matter, they would have to be saved for the look: not tried.
         let sampled = self.is_sampled(block) || !live && self.leads_to_samples(block);
         self.begin_superblock(block, sampled);
         let Some(arena) = self.cache.arenas.get_mut(self.index) else { return };

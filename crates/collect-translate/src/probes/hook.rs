@@ -16,7 +16,8 @@ pub enum Hook {
     /// The iterations of a repeated instruction were counted, and some are to be sampled. `over`: they were made.
     DueIterations { what: Units, over: bool },
     /// Sample one access of the instruction at `pc`: the nth of its loads or stores. `ahead`: the loads and stores of
-    /// the block from that instruction on. `of`: the block, and which of its loads or stores it is.
+    /// the block from that instruction on. `of`: the block whose countdown was over, and which of the loads or stores of its
+    /// superblock it is.
     Sample { of: (u64, u32), pc: u64, nth: u32, store: bool, ahead: u32 },
     /// The nth access of the instruction at `pc` is to a watched line. `ahead`: as above.
     Touch { pc: u64, nth: u32, ahead: u32 },
