@@ -6,25 +6,26 @@ use carom_base::{Access, AccessKind, Addr};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference(pub u32);
 
-/// One access, in 16 bytes.
+/// One access, in 16 bytes: two words, which compilers keep in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     addr: u64,
-    reference: u32,
-    /// The width in bytes, with the kind in the lowest [`KIND_BITS`].
-    width_and_kind: u32,
+    /// The reference, the kind above its [`KIND_SHIFT`] bits, and the width in bytes above [`WIDTH_SHIFT`] bits.
+    what: u64,
 }
 
-const KIND_BITS: u32 = 2;
+const KIND_SHIFT: u32 = u32::BITS;
+const WIDTH_SHIFT: u32 = KIND_SHIFT + 2;
 
 impl Input {
     /// An access to `width` bytes from `addr`. A width of 0 counts as 1; no instruction reaches the largest one,
     /// 1 GiB.
     pub const fn new(addr: Addr, width: u32, kind: AccessKind, reference: Reference) -> Self {
-        let most = u32::MAX >> KIND_BITS;
+        let most = (u64::MAX >> WIDTH_SHIFT) as u32;
         let width = if width > most { most } else { width };
         let width = if width == 0 { 1 } else { width };
-        Self { addr: addr.0, reference: reference.0, width_and_kind: width << KIND_BITS | kind as u32 }
+        let what = (width as u64) << WIDTH_SHIFT | (kind as u64) << KIND_SHIFT | reference.0 as u64;
+        Self { addr: addr.0, what }
     }
 
     /// An access of a stream; the reference stands for its instruction.
@@ -42,19 +43,19 @@ impl Input {
     /// The same to as many bytes.
     #[must_use]
     pub const fn of_width(self, width: u32) -> Self {
-        let width_and_kind = Self::new(Addr(0), width, AccessKind::Load, self.reference()).width_and_kind;
-        Self { width_and_kind: width_and_kind | self.kind_code() as u32, ..self }
+        let Self { what, .. } = Self::new(Addr(0), width, AccessKind::Load, self.reference());
+        Self { what: what | (self.kind_code() as u64) << KIND_SHIFT, ..self }
     }
 
     /// The bytes that are touched.
     pub const fn width(self) -> u32 {
-        self.width_and_kind >> KIND_BITS
+        (self.what >> WIDTH_SHIFT) as u32
     }
 
     /// The same place, only read.
     #[must_use]
     pub const fn as_load(self) -> Self {
-        Self { width_and_kind: self.width() << KIND_BITS | AccessKind::Load as u32, ..self }
+        Self::new(Addr(self.addr), self.width(), AccessKind::Load, self.reference())
     }
 
     /// The first byte touched.
@@ -69,12 +70,12 @@ impl Input {
 
     /// What the counts belong to.
     pub const fn reference(self) -> Reference {
-        Reference(self.reference)
+        Reference(self.what as u32)
     }
 
     /// `AccessKind as u8`, as an index.
     pub(crate) const fn kind_code(self) -> usize {
-        (self.width_and_kind & ((1 << KIND_BITS) - 1)) as usize
+        (self.what >> KIND_SHIFT) as usize & ((1 << (WIDTH_SHIFT - KIND_SHIFT)) - 1)
     }
 
     /// Whether it stores.

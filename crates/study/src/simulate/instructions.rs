@@ -1,10 +1,11 @@
 //! The instructions of a simulation, which are what its counts belong to.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
 
 use carom_base::{Access, Addr, Ip, ProcessId, ThreadId};
 use carom_base_sim::{Input, Reference};
 use carom_base_stream::{Streamed, frame::Form};
+use rustc_hash::FxHashMap;
 
 /// Lines that are remembered of each instruction's data.
 const LINES_LOOKED_AT: usize = 8;
@@ -23,7 +24,8 @@ pub(super) struct Instruction {
 pub(super) struct Instructions {
     /// By number of the thread.
     processes: Vec<ProcessId>,
-    numbers: HashMap<(ProcessId, Ip), u32>,
+    /// Looked up for each instruction of each frame.
+    numbers: FxHashMap<(ProcessId, Ip), u32>,
     /// By number.
     all: Vec<Instruction>,
 }

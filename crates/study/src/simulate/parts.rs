@@ -16,10 +16,11 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use carom_base_sim::{Input, Machine, MachineError, Part, Results, Settings, Simulator};
+use carom_base::{AccessKind, Addr};
+use carom_base_sim::{Input, Machine, MachineError, Part, Reference, Results, Settings, Simulator};
 
-/// Accesses that are handed over together: 128 KiB of them.
-const BLOCK: usize = 1 << 13;
+/// Accesses that are handed over together: 256 KiB of them.
+const BLOCK: usize = 1 << 14;
 
 /// Blocks that wait for a part, while others are ahead of it.
 const WAITING: usize = 8;
@@ -43,9 +44,10 @@ struct Lane {
 }
 
 /// Accesses of several cores in their order.
-#[derive(Default)]
 struct Block {
-    inputs: Vec<Input>,
+    /// Of these, `count` are accesses.
+    inputs: Box<[Input]>,
+    count: usize,
     /// Core, and the number of its accesses in a row.
     turns: Vec<(u32, u32)>,
     /// Accesses of earlier turns.
@@ -76,23 +78,37 @@ impl Parts {
     /// The core makes these accesses, after all earlier ones.
     pub fn turn(&mut self, core: usize, accesses: impl Iterator<Item = Input>) {
         if let [lane] = self.parts.as_mut_slice() {
-            lane.block.inputs.extend(accesses);
+            lane.extend(core, accesses);
         } else {
-            accesses.for_each(|access| self.divide(access));
+            accesses.for_each(|access| self.divide(core, access));
         }
         self.parts.iter_mut().for_each(|lane| lane.end_turn(core));
     }
 
-    /// Gives an access to the parts that have its lines: mostly one.
-    #[inline]
-    fn divide(&mut self, access: Input) {
+    /// Gives an access to the parts that have its lines: mostly one. Nothing would predict a branch for each part.
+    #[inline(always)]
+    fn divide(&mut self, core: usize, access: Input) {
         let (first, last) = (access.addr() >> self.line_shift, access.last() >> self.line_shift);
-        let of = self.parts.len() as u64;
-        for line in first..=last.min(first + of - 1) {
-            // Parts are the residues of lines, and as many as a power of two.
-            if let Some(lane) = self.parts.get_mut((line & (of - 1)) as usize) {
-                lane.block.inputs.push(access);
-            }
+        self.give(core, first, access);
+        if first != last {
+            self.divide_rest(core, access);
+        }
+    }
+
+    /// Gives it to the parts that have its lines but the first.
+    #[cold]
+    fn divide_rest(&mut self, core: usize, access: Input) {
+        let (first, last) = (access.addr() >> self.line_shift, access.last() >> self.line_shift);
+        let others = self.parts.len() as u64 - 1;
+        (first + 1..=last.min(first + others)).for_each(|line| self.give(core, line, access));
+    }
+
+    #[inline(always)]
+    fn give(&mut self, core: usize, line: u64, access: Input) {
+        // Parts are the residues of lines, and as many as a power of two.
+        let part = line as usize & (self.parts.len() - 1);
+        if let Some(lane) = self.parts.get_mut(part) {
+            lane.push(core, access);
         }
     }
 
@@ -113,15 +129,45 @@ impl Parts {
 }
 
 impl Lane {
-    fn end_turn(&mut self, core: usize) {
-        let Block { inputs, turns, before } = &mut self.block;
-        let count = inputs.len() - *before;
-        if count > 0 {
-            turns.push((core as u32, count as u32));
-            *before = inputs.len();
+    /// Many of them.
+    fn extend(&mut self, core: usize, mut accesses: impl Iterator<Item = Input>) {
+        loop {
+            let Block { inputs, count, .. } = &mut self.block;
+            for (place, access) in inputs.iter_mut().skip(*count).zip(&mut accesses) {
+                *place = access;
+                *count += 1;
+            }
+            if *count < BLOCK {
+                return;
+            }
+            self.end_full(core);
         }
-        if inputs.len() >= BLOCK {
-            self.hand_over();
+    }
+
+    /// Inlined: what goes to different parts by turns is not read back from where it was put together.
+    #[inline(always)]
+    fn push(&mut self, core: usize, access: Input) {
+        if self.block.count == BLOCK {
+            self.end_full(core);
+        }
+        let Block { inputs, count, .. } = &mut self.block;
+        if let Some(place) = inputs.get_mut(*count) {
+            *place = access;
+            *count += 1;
+        }
+    }
+
+    #[cold]
+    fn end_full(&mut self, core: usize) {
+        self.end_turn(core);
+        self.hand_over();
+    }
+
+    fn end_turn(&mut self, core: usize) {
+        let Block { count, turns, before, .. } = &mut self.block;
+        if *count > *before {
+            turns.push((core as u32, (*count - *before) as u32));
+            *before = *count;
         }
     }
 
@@ -132,22 +178,23 @@ impl Lane {
     }
 }
 
+/// What is in a block behind its accesses.
+const NONE: Input = Input::new(Addr(0), 1, AccessKind::Load, Reference(0));
+
 impl Block {
-    /// With room for what a last turn has beyond a block.
     fn empty() -> Self {
-        Self { inputs: Vec::with_capacity(BLOCK + BLOCK / 4), ..Self::default() }
+        Self { inputs: vec![NONE; BLOCK].into(), count: 0, turns: Vec::new(), before: 0 }
     }
 
     fn clear(&mut self) {
-        self.inputs.clear();
+        (self.count, self.before) = (0, 0);
         self.turns.clear();
-        self.before = 0;
     }
 }
 
 fn simulate(mut simulator: Simulator, blocks: &Receiver<Block>, done: &Sender<Block>) -> Results {
     for mut block in blocks {
-        let mut rest = block.inputs.as_slice();
+        let mut rest = &*block.inputs;
         for &(core, length) in &block.turns {
             let (turn, behind) = rest.split_at(length as usize);
             simulator.accesses(core as usize, turn);
@@ -162,8 +209,7 @@ fn simulate(mut simulator: Simulator, blocks: &Receiver<Block>, done: &Sender<Bl
 
 #[cfg(test)]
 mod tests {
-    use carom_base::{AccessKind, Addr};
-    use carom_base_sim::{Reference, included};
+    use carom_base_sim::included;
 
     use super::*;
 
