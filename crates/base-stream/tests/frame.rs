@@ -107,6 +107,48 @@ fn a_block_is_executed_as_one() {
     assert_eq!(Head::decode(only(&bytes)), Ok(head));
 }
 
+/// Blocks of memory that are copied byte by byte, up and down, some in a row, by two instructions, among other accesses: the bytes do not
+/// depend on their sizes, and all accesses come back.
+#[test]
+fn what_an_instruction_repeats_is_told_once() {
+    let byte = |ip, addr, kind| {
+        let Streamed { access, atomic } = streamed(ip, addr, kind);
+        Streamed { access: Access { width: 1, ..access }, atomic }
+    };
+    let copy = |ip, from: u64, to: u64| [byte(ip, from, AccessKind::Load), byte(ip, to, AccessKind::Store)];
+    let lengths = [1, 2, 3, 4, 5, 1000, 7, 8000];
+    let sizes = |scale: usize| {
+        let (mut encoder, mut expected, mut bytes) = (Encoder::default(), Vec::new(), Vec::new());
+        for (n, length) in (0..).zip(lengths) {
+            for (ip, times, stride) in [(16, length, 1), (16, length * scale / 2, u64::MAX), (20, 3, 8)] {
+                let first = copy(ip, 0x10_0000 * n, 0x1000_0000 + 0x9_0000 * n);
+                encoder.accesses().repeated(first.into_iter(), times, stride);
+                for time in 0..times as u64 {
+                    let offset = stride.wrapping_mul(time);
+                    let [load, store] = first.map(|each| each.access.addr.0.wrapping_add(offset));
+                    expected.extend(copy(ip, load, store));
+                }
+            }
+            let other = streamed(24, 8 * n, AccessKind::Load);
+            encoder.accesses().repeated([other].into_iter(), 1, 0);
+            encoder.accesses().push(&byte(16, n, AccessKind::Load));
+            expected.extend([other, byte(16, n, AccessKind::Load)]);
+        }
+        assert_eq!(encoder.accesses().len(), expected.len());
+        let (thread, domain, at) = (ThreadId(7), Domain(5), Nanos(100));
+        let head = BatchHead { thread, domain, at, pauses: false, stamps: &[], marks: &[] };
+        encoder.batch(&head, &mut bytes);
+        let Content::Batch { accesses, .. } = Frame::decode(only(&bytes)).unwrap().content else {
+            panic!("a batch")
+        };
+        assert!(accesses == expected);
+        bytes.len()
+    };
+    // Numbers of executions and of accesses take another byte.
+    let [short, long] = [sizes(1), sizes(2)];
+    assert!(long < short + 8, "{short} {long}");
+}
+
 /// A lock is taken before the only access, and given back behind it.
 #[test]
 fn marks_are_as_documented() {

@@ -92,7 +92,7 @@ pub use observe::{
     watch::{watches, watches_of},
 };
 pub use probes::{
-    batch::{Batch, BatchReader, Block},
+    batch::{Batch, BatchReader, Block, Repeated},
     coverage::{Coverage, Leave},
     filter::IpSet,
     mode::Mode,

@@ -1,6 +1,6 @@
 use std::hash::Hash;
 
-use carom_base::{AccessKind, Addr, difference, put_varint};
+use carom_base::{Access, AccessKind, Addr, difference, put_varint};
 use rustc_hash::FxHashMap;
 
 use super::{MOST_SITES, blocks::Blocks, codes, stride::Stride};
@@ -17,8 +17,8 @@ pub struct Accesses {
     blocks: Blocks,
     /// Of each key, the number of a block. It is that of the key if the block has the key: so nothing is to be emptied.
     by_key: Vec<u32>,
-    /// Blocks of single accesses.
-    by_site: FxHashMap<Kind, u32>,
+    /// Blocks of single accesses, and of what an instruction repeats: by the first access, and how many there are.
+    by_site: FxHashMap<(Kind, usize), u32>,
     /// The block that is being executed, and how often it was.
     current: Option<u32>,
     times: u32,
@@ -55,8 +55,11 @@ impl Addresses {
     }
 }
 
-/// In place of a block's key: it is a single access.
+/// In place of a block's key: it is a single access, or what an instruction repeats.
 const SINGLE: u32 = u32::MAX;
+
+/// Executions in a row of one block, after which a constant stride is expected.
+const LEARNT_AFTER: usize = 3;
 
 /// A site.
 #[derive(Clone, Copy, Debug)]
@@ -89,18 +92,54 @@ impl Accesses {
         let kind = kind(access);
         let is_it = |number: &u32| {
             self.blocks.get(*number).is_some_and(|block| {
-                let site = self.sites.get(block.sites().start);
-                block.key == SINGLE && site.map(|site| self::kind(&site.first)) == Some(kind)
+                let sites = self.sites.get(block.sites()).unwrap_or_default();
+                block.key == SINGLE && matches!(sites, [site] if self::kind(&site.first) == kind)
             })
         };
         // Mostly the same again, or the one that is expected.
         let guess = self.current.filter(is_it).or_else(|| Some(self.blocks.expected()).filter(is_it));
-        let number = guess.or_else(|| self.by_site.get(&kind).copied()).unwrap_or_else(|| {
+        let number = guess.or_else(|| self.by_site.get(&(kind, 1)).copied()).unwrap_or_else(|| {
             let number = self.add(SINGLE, [(*access, 0)].into_iter());
-            self.by_site.insert(kind, number);
+            self.by_site.insert((kind, 1), number);
             number
         });
         self.execute(number, [&[access.access.addr.0][..]].into_iter());
+    }
+
+    /// Appends the accesses of an instruction that repeats those of the `first` time, `times` times, and each time `stride` bytes further on.
+    /// How long it takes does not depend on how often.
+    pub fn repeated(&mut self, first: impl Iterator<Item = Streamed> + Clone, times: usize, stride: u64) {
+        let Some(number) = self.repeating(first.clone()).filter(|_| times > LEARNT_AFTER) else {
+            let offsets = (0..times as u64).map(|time| time.wrapping_mul(stride));
+            return offsets
+                .for_each(|offset| first.clone().for_each(|access| self.push(&moved(access, offset))));
+        };
+        let mut addresses: Vec<u64> = first.map(|access| access.access.addr.0).collect();
+        for _ in 0..LEARNT_AFTER {
+            self.execute(number, [&*addresses].into_iter());
+            addresses.iter_mut().for_each(|addr| *addr = addr.wrapping_add(stride));
+        }
+        let Some(block) = self.blocks.get(number) else { return };
+        let strides = self.strides.get_mut(block.addresses()).unwrap_or_default();
+        let rest = times - LEARNT_AFTER;
+        strides.iter_mut().for_each(|each| each.hit_often(rest as u64, stride));
+        self.addresses.since_miss += rest * strides.len();
+        self.count += rest * block.sites().len();
+        self.times += rest as u32;
+    }
+
+    /// The block of what an instruction repeats. `None` where there is too much of that, or where it has changed.
+    fn repeating(&mut self, first: impl Iterator<Item = Streamed> + Clone) -> Option<u32> {
+        let count = first.clone().count();
+        let key = (kind(&first.clone().next().filter(|_| count <= MOST_SITES)?), count);
+        let Some(&number) = self.by_site.get(&key) else {
+            let number = self.add(SINGLE, first.zip(0..));
+            self.by_site.insert(key, number);
+            return Some(number);
+        };
+        let sites = self.sites.get(self.blocks.get(number)?.sites())?;
+        let is_same = sites.iter().map(|site| kind(&site.first)).eq(first.map(|access| kind(&access)));
+        is_same.then_some(number)
     }
 
     /// Appends the accesses of a block that was executed, once or several times in a row: of each time, the addresses that are told, at least
@@ -254,6 +293,12 @@ impl Accesses {
         self.blocks.clear();
         clear(&mut self.by_site);
     }
+}
+
+/// The same access so many bytes further on.
+const fn moved(streamed: Streamed, offset: u64) -> Streamed {
+    let Streamed { access, atomic } = streamed;
+    Streamed { access: Access { addr: Addr(access.addr.0.wrapping_add(offset)), ..access }, atomic }
 }
 
 #[inline]

@@ -49,6 +49,13 @@ impl Stride {
         self.learn(repeats, difference);
     }
 
+    /// The same block was executed before, so often in a row, and each time the address was this much further on, as expected.
+    #[inline]
+    pub const fn hit_often(&mut self, times: u64, stride: u64) {
+        debug_assert!(self.ways[1].expected == stride && self.ways[1].before == stride);
+        self.last = self.last.wrapping_add(times.wrapping_mul(stride));
+    }
+
     /// The last address.
     #[inline]
     pub const fn last(&self) -> u64 {

@@ -30,6 +30,11 @@ pub trait BatchReader {
     /// Another access. A read-modify-write is one.
     fn access(&mut self, access: &Access);
 
+    /// The accesses of an instruction that repeats them.
+    fn repeated(&mut self, repeated: &Repeated<'_>) {
+        repeated.accesses(0, repeated.times).for_each(|access| self.access(&access));
+    }
+
     /// A timed load.
     fn timed(&mut self, _load: &Timed) {}
 
@@ -127,6 +132,38 @@ impl<'a> Block<'a> {
     }
 }
 
+/// Accesses that an instruction repeats, each time so many bytes further on: those of a string instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated<'a> {
+    ip: Ip,
+    /// How often they were made; mostly more than once.
+    pub times: u64,
+    /// From one time to the next. What goes down has a negative one, as two's complement.
+    pub stride: u64,
+    words: &'a [u64],
+}
+
+impl Repeated<'_> {
+    /// The accesses of the first time. A read-modify-write is one.
+    pub fn first(&self) -> impl Iterator<Item = Access> + Clone {
+        let Self { ip, words, .. } = *self;
+        words.chunks_exact(EXPLICIT_ACCESS_WORDS).filter_map(move |access| {
+            let &[address, what] = access else { return None };
+            let kind = AccessKind::from_u8((what >> KIND_SHIFT) as u8)?;
+            Some(Access { ip, addr: Addr(address), width: what as u32, kind })
+        })
+    }
+
+    /// The accesses of the times from `begin` on, so many times.
+    pub fn accesses(&self, begin: u64, times: u64) -> impl Iterator<Item = Access> + Clone {
+        (begin..begin.saturating_add(times)).flat_map(|time| {
+            let offset = time.wrapping_mul(self.stride);
+            self.first()
+                .map(move |access| Access { addr: Addr(access.addr.0.wrapping_add(offset)), ..access })
+        })
+    }
+}
+
 impl<'a> Batch<'a> {
     pub(crate) const fn new(words: &'a [u64], until: u64) -> Self {
         Self { words, until }
@@ -210,7 +247,10 @@ fn other<'a>(token: Token, rest: &'a [u64], reader: &mut impl BatchReader) -> Op
         return timed(token, rest, &mut |load| reader.timed(load));
     }
     match token.template() {
-        Token::EXPLICIT => Some(explicit(token, rest, &mut |access| reader.access(access))),
+        Token::EXPLICIT => explicit(token, rest).map(|(repeated, behind)| {
+            reader.repeated(&repeated);
+            behind
+        }),
         Token::STAMP => rest.split_first().map(|(&time, behind)| {
             reader.stamp(time);
             behind
@@ -250,26 +290,12 @@ fn part<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> Op
     Some(rest.get(templates::words(done)..).unwrap_or_default())
 }
 
-/// Parses the accesses of an explicit record; returns the words after it.
-fn explicit<'a>(token: Token, rest: &'a [u64], each: &mut impl FnMut(&Access)) -> &'a [u64] {
-    const HEAD: usize = EXPLICIT_WORDS - 1;
+/// Parses an explicit record, and gives the words after it. `None` where it is cut off.
+fn explicit(token: Token, rest: &[u64]) -> Option<(Repeated<'_>, &[u64])> {
+    let (&[ip, times, stride], behind) = rest.split_first_chunk::<{ EXPLICIT_WORDS - 1 }>()?;
     let words = token.accesses() as usize * EXPLICIT_ACCESS_WORDS;
-    let (Some(&[ip, times, stride]), Some(accesses)) =
-        (rest.first_chunk::<HEAD>(), rest.get(HEAD..HEAD + words))
-    else {
-        return &[];
-    };
-    let mut offset = 0u64;
-    for _ in 0..times {
-        for access in accesses.chunks_exact(EXPLICIT_ACCESS_WORDS) {
-            let &[address, what] = access else { continue };
-            let Some(kind) = AccessKind::from_u8((what >> KIND_SHIFT) as u8) else { continue };
-            let addr = Addr(address.wrapping_add(offset));
-            each(&Access { ip: Ip(ip), addr, width: what as u32, kind });
-        }
-        offset = offset.wrapping_add(stride);
-    }
-    rest.get(HEAD + words..).unwrap_or_default()
+    let (words, behind) = behind.split_at_checked(words)?;
+    Some((Repeated { ip: Ip(ip), times, stride, words }, behind))
 }
 
 #[cfg(test)]

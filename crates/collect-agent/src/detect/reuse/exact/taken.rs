@@ -5,7 +5,7 @@ use carom_base_stream::{
     Mark, Stamp, Streamed,
     frame::{Encoder, MOST_ACCESSES, MOST_SITES},
 };
-use carom_collect_translate::Block;
+use carom_collect_translate::{Block, Repeated};
 
 use super::{front::Purpose, pipeline};
 
@@ -90,6 +90,22 @@ impl Taken {
             encoder.accesses().push(&streamed(*access));
         }
         self.more(1, |_| Some(*access));
+    }
+
+    /// Takes what an instruction repeats, with so many accesses each time, from the time `begin` on: as often as there is room for, which
+    /// must be once. Returns how often.
+    pub fn repeated(&mut self, repeated: &Repeated<'_>, begin: u64, sites: usize) -> u64 {
+        let times = (repeated.times - begin).min((self.room() / sites) as u64);
+        if self.analyse {
+            self.accesses.extend(repeated.accesses(begin, times));
+        }
+        if let Some(encoder) = &mut self.encoder {
+            let first = repeated.accesses(begin, 1).map(streamed);
+            encoder.accesses().repeated(first, times as usize, repeated.stride);
+        }
+        let of = |nth: usize| repeated.accesses(begin + (nth / sites) as u64, 1).nth(nth % sites);
+        self.more(times as usize * sites, of);
+        times
     }
 
     /// So many more accesses were taken: `of` gives one by its number among them.

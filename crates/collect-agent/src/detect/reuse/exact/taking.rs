@@ -7,7 +7,7 @@ use carom_base_reuse::Domain;
 use carom_base_stream::{self as stream, Act, Mark, Sieve, Stamp, Synchronisation};
 use carom_base_sys::clock as system;
 use carom_base_wire::SlotHeader;
-use carom_collect_translate::{Batch, BatchReader, Block, Timed, flush_streams};
+use carom_collect_translate::{Batch, BatchReader, Block, Repeated, Timed, flush_streams};
 
 use super::{
     clock::Clock,
@@ -76,6 +76,17 @@ impl BatchReader for Taking<'_> {
         if self.sieve.as_mut().is_none_or(|sieve| reduced::keeps(sieve, access)) {
             self.make_room(1);
             self.taken.access(access);
+        }
+    }
+
+    fn repeated(&mut self, repeated: &Repeated<'_>) {
+        let (sites, mut begin) = (repeated.first().count(), 0);
+        if self.sieve.is_some() {
+            return repeated.accesses(0, repeated.times).for_each(|access| self.access(&access));
+        }
+        while sites > 0 && begin < repeated.times {
+            self.make_room(sites);
+            begin += self.taken.repeated(repeated, begin, sites);
         }
     }
 
