@@ -30,4 +30,6 @@ pub use reuse::{
 };
 pub use shared::SegmentId;
 pub use skip::Skip;
-pub use varint::{MAX_VARINT_BYTES, VarintError, at_difference, difference, put_varint, take_varint};
+pub use varint::{
+    MAX_VARINT_BYTES, VarintError, at_difference, difference, put_varint, take_varint, varint_bytes,
+};

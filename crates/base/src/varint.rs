@@ -34,12 +34,18 @@ impl core::error::Error for VarintError {}
 
 /// Appends a number.
 #[inline]
-pub fn put_varint(out: &mut impl Extend<u8>, mut value: u64) {
+pub fn put_varint(out: &mut impl Extend<u8>, value: u64) {
+    varint_bytes(value, |byte| out.extend([byte]));
+}
+
+/// Gives the bytes of a number to `put`, one after the other.
+#[inline]
+pub fn varint_bytes(mut value: u64, mut put: impl FnMut(u8)) {
     while value >= u64::from(MORE) {
-        out.extend([value as u8 | MORE]);
+        put(value as u8 | MORE);
         value >>= BITS;
     }
-    out.extend([value as u8]);
+    put(value as u8);
 }
 
 /// Takes the number at the front of `rest`.

@@ -1,6 +1,6 @@
 use std::hash::Hash;
 
-use carom_base::{Access, AccessKind, Addr, difference, put_varint};
+use carom_base::{Access, AccessKind, Addr, difference, put_varint, varint_bytes};
 use rustc_hash::FxHashMap;
 
 use super::{MOST_SITES, blocks::Blocks, codes, stride::Stride};
@@ -44,8 +44,8 @@ impl Addresses {
         let mut since = self.since_miss;
         for (stride, &addr) in strides.iter_mut().zip(addresses) {
             if let Some(from_last) = stride.miss(repeats, addr) {
-                put_varint(&mut self.misses, since as u64);
-                put_varint(&mut self.misses, difference(0, from_last));
+                put(&mut self.misses, since as u64);
+                put(&mut self.misses, difference(0, from_last));
                 since = 0;
             } else {
                 since += 1;
@@ -230,13 +230,13 @@ impl Accesses {
     fn tell(&mut self, number: u32, times: u32) {
         let other = if number == self.blocks.expected() { 0 } else { codes::OTHER_BLOCK };
         let differs = if times == self.blocks.times(number) { 0 } else { codes::OTHER_TIMES };
-        put_varint(&mut self.executions, self.run << codes::FLAG_BITS | other | differs);
+        put(&mut self.executions, self.run << codes::FLAG_BITS | other | differs);
         self.run = 0;
         if other != 0 {
-            put_varint(&mut self.executions, number.into());
+            put(&mut self.executions, number.into());
         }
         if differs != 0 {
-            put_varint(&mut self.executions, times.into());
+            put(&mut self.executions, times.into());
         }
     }
 
@@ -244,7 +244,7 @@ impl Accesses {
     pub(super) fn take(&mut self, frame: &mut Vec<u8>) {
         self.end_block();
         if self.run > 0 {
-            put_varint(&mut self.executions, self.run << codes::FLAG_BITS);
+            put(&mut self.executions, self.run << codes::FLAG_BITS);
         }
         put_varint(frame, self.blocks.len() as u64);
         self.blocks.sizes().for_each(|sites| put_varint(frame, sites.into()));
@@ -293,6 +293,12 @@ impl Accesses {
         self.blocks.clear();
         clear(&mut self.by_site);
     }
+}
+
+/// As [`put_varint`], which would call a function for each of the few bytes.
+#[inline]
+fn put(out: &mut Vec<u8>, value: u64) {
+    varint_bytes(value, |byte| out.push(byte));
 }
 
 /// The same access so many bytes further on.
