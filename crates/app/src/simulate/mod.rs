@@ -70,15 +70,22 @@ impl SimulateArgs {
         })
     }
 
-    /// Refuses options of programs.
+    /// Refuses options of programs, and what comes behind a profile or a text as arguments do behind a program.
     fn one_source(&self, what: &str) -> Result<&Self, Failure> {
         let program = &self.program;
-        if program.program.len() > 1 || program.runs.is_some() || program.window.is_asked() {
-            return Err(Failure::new(format!(
-                "{what} is no program: arguments, --runs, --after and --for are for programs only"
-            )));
-        }
-        Ok(self)
+        let behind = program.program.get(1..).unwrap_or_default();
+        let wrong = match behind.first() {
+            Some(word) if word.starts_with('-') => {
+                let options = shlex::try_join(behind.iter().map(String::as_str)).unwrap_or_default();
+                format!("options come before it: carom simulate {options} {what}")
+            }
+            Some(_) => "it takes no arguments, and only one profile or text is simulated at a time".into(),
+            None if program.runs.is_some() || program.window.is_asked() => {
+                "--runs, --after and --for are for programs only".into()
+            }
+            None => return Ok(self),
+        };
+        Err(Failure::new(format!("{what} is no program: {wrong}")))
     }
 
     /// Simulates with recorded accesses, and reports to standard output.

@@ -203,7 +203,10 @@ fn what_cannot_be_simulated_is_refused_in_one_sentence() {
         refused(&["simulate", "--cores", "2", "--place", "2"])
             .contains("core 2 is not one of the machine's 2")
     );
-    assert!(refused(&["simulate", "--runs", "2"]).contains("is no program"));
+    assert!(refused(&["simulate", "--runs", "2"]).contains("is no program: --runs,"));
+    let behind = run(Command::new(carom()).arg("simulate").arg(&file).args(["--cores", "2"]));
+    assert_eq!(behind.code(), Some(125), "{}", behind.complaint());
+    assert!(behind.complaint().contains("options come before it: carom simulate --cores 2 /"));
 }
 
 /// Of the invalidations of two counters and their total, padding leaves those of the total: as many as are simulated of the program
