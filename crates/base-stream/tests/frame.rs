@@ -134,6 +134,10 @@ fn what_an_instruction_repeats_is_told_once() {
             encoder.accesses().push(&byte(16, n, AccessKind::Load));
             expected.extend([other, byte(16, n, AccessKind::Load)]);
         }
+        // The code at this address is another one now.
+        let other = [byte(16, 1, AccessKind::Load), byte(16, 2, AccessKind::ReadModifyWrite)];
+        encoder.accesses().repeated(other.into_iter(), 9, 0);
+        expected.extend([other; 9].concat());
         assert_eq!(encoder.accesses().len(), expected.len());
         let (thread, domain, at) = (ThreadId(7), Domain(5), Nanos(100));
         let head = BatchHead { thread, domain, at, pauses: false, stamps: &[], marks: &[] };
