@@ -1,6 +1,6 @@
 use std::hash::Hash;
 
-use carom_base::{Access, AccessKind, Addr, difference, put_varint, varint_bytes};
+use carom_base::{Access, AccessKind, Addr, difference, varint_bytes};
 use rustc_hash::FxHashMap;
 
 use super::{MOST_SITES, blocks::Blocks, codes, stride::Stride};
@@ -246,10 +246,10 @@ impl Accesses {
         if self.run > 0 {
             put(&mut self.executions, self.run << codes::FLAG_BITS);
         }
-        put_varint(frame, self.blocks.len() as u64);
-        self.blocks.sizes().for_each(|sites| put_varint(frame, sites.into()));
+        put(frame, self.blocks.len() as u64);
+        self.blocks.sizes().for_each(|sites| put(frame, sites.into()));
         self.put_sites(frame);
-        put_varint(frame, self.executions.len() as u64);
+        put(frame, self.executions.len() as u64);
         frame.extend_from_slice(&self.executions);
         frame.extend_from_slice(&self.addresses.misses);
         self.clear();
@@ -260,8 +260,8 @@ impl Accesses {
         let mut addresses: Vec<u64> = Vec::new();
         for Site { first, of, is_told } in &self.sites {
             let ((at, width, code), Addr(addr)) = (kind(first), first.access.addr);
-            put_varint(frame, difference(ip, at));
-            put_varint(frame, width.into());
+            put(frame, difference(ip, at));
+            put(frame, width.into());
             ip = at;
             if *is_told {
                 if *of == 0 {
@@ -269,13 +269,13 @@ impl Accesses {
                 }
                 addresses.push(addr);
                 frame.push(code);
-                put_varint(frame, difference(told, addr));
+                put(frame, difference(told, addr));
                 told = addr;
             } else {
                 let from = addresses.get(*of as usize).copied().unwrap_or(0);
                 frame.push(code + codes::FOLLOWS);
-                put_varint(frame, (*of).into());
-                put_varint(frame, difference(from, addr));
+                put(frame, (*of).into());
+                put(frame, difference(from, addr));
             }
         }
     }
@@ -295,7 +295,7 @@ impl Accesses {
     }
 }
 
-/// As [`put_varint`], which would call a function for each of the few bytes.
+/// As [`carom_base::put_varint`], which would call a function for each of the few bytes.
 #[inline]
 fn put(out: &mut Vec<u8>, value: u64) {
     varint_bytes(value, |byte| out.push(byte));
